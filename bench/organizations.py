@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import msgspec
 
@@ -15,7 +16,7 @@ from bench.ethereum import ABI, CHAIN_ID, TOKEN, VALUE_MAX
 from bench.failure import BenchFailure
 from bench.histories import write_history
 from bench.policies import People, allowing, among_others, has_tag
-from keystead.client import Client
+from keystead.client import AggregationMethod, AggregationOperator, Client
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.compatibility.passkey import new_passkey
 
@@ -52,7 +53,7 @@ class SetupServer(msgspec.Struct, frozen=True):
                 "create_sub_organization",
                 {"subOrganizationName": name, "rootUsers": [root_user(key)], "rootQuorumThreshold": 1},
             )
-        result = made["activity"]["result"]["createSubOrganizationResultV8"]
+        (result,) = made["activity"]["result"].values()
         with self.client(result["subOrganizationId"], key) as root:
             yield root, key
 
@@ -129,32 +130,64 @@ def that_signs_by_many_keys(server: SetupServer) -> Signing:
     return _signing(server, "Many keys", condition, accounts=MANY_ACCOUNTS)
 
 
+_TOKEN_CALLS = (
+    f"eth.tx.chain_id == {CHAIN_ID} && eth.tx.to == '{TOKEN}' && eth.tx.function_name == 'transfer'"
+    f" && eth.tx.contract_call_args['_value'] < {VALUE_MAX}"
+)
+_INTERFACE = {
+    "smartContractAddress": TOKEN,
+    "smartContractInterface": ABI,
+    "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
+    "label": "A token",
+}
+
+
 def that_signs_transactions(server: SetupServer) -> Signing:
     """Like `that_signs_payloads`, with the ABI of a token. The policy reads the call of the token."""
-    condition = (
-        f"eth.tx.chain_id == {CHAIN_ID} && eth.tx.to == '{TOKEN}' && eth.tx.function_name == 'transfer'"
-        f" && eth.tx.contract_call_args['_value'] < {VALUE_MAX}"
-    )
-    interface = {
-        "smartContractAddress": TOKEN,
-        "smartContractInterface": ABI,
-        "type": "SMART_CONTRACT_INTERFACE_TYPE_ETHEREUM",
-        "label": "A token",
-    }
-    return _signing(server, "Transactions", condition, interface)
+    return _signing(server, "Transactions", _TOKEN_CALLS, _INTERFACE)
+
+
+def that_signs_payloads_under_a_control(server: SetupServer) -> Signing:
+    """Like `that_signs_payloads`, with a velocity control that counts signatures."""
+    condition = "activity.kind == 'SIGN_RAW_PAYLOAD' && wallet_account.address == '{address}' && controls.limit"
+    return _signing(server, "Counted payloads", condition, control={"activityExecution": {}})
+
+
+def that_signs_transactions_under_a_control(server: SetupServer) -> Signing:
+    """Like `that_signs_transactions`, with a velocity control that sums the token."""
+    asset = {"caip19": f"eip155:{CHAIN_ID}/erc20:{TOKEN}", "decimals": "18"}
+    control = {"chainAssetTransfer": {"definition": [asset]}}
+    return _signing(server, "Summed transactions", f"{_TOKEN_CALLS} && controls.limit", _INTERFACE, control=control)
 
 
 def _signing(
-    server: SetupServer, name: str, condition: str, interface: Mapping[str, str] | None = None, accounts: int = 1
+    server: SetupServer,
+    name: str,
+    condition: str,
+    interface: Mapping[str, str] | None = None,
+    accounts: int = 1,
+    control: Mapping[str, Any] | None = None,
 ) -> Signing:
-    """`condition`: of the policy that allows. {address} in it is replaced by the address of the first account."""
+    """`condition`: of the policy that allows. {address} in it is replaced by the address of the first account.
+    `control`: what the velocity control `limit` counts."""
     with server.sub_organization(name) as (root, _):
         if interface is not None:
             root.submit("create_smart_contract_interface", interface)
+        if control is not None:
+            limit = {
+                "method": AggregationMethod.SUM,
+                "operator": AggregationOperator.LESS_THAN_OR_EQUAL,
+                "threshold": "9" * 30,
+                "window": {"rolling": {"duration": "3600"}},
+                "groupBy": {"organization": {}},
+            }
+            named = {"name": "Limit", "identifier": "limit"}
+            root.submit("create_velocity_control", {**named, "dataSource": control, "aggregation": limit})
         addresses = _wallet(root, accounts)
         key = _ruled(root, condition.replace("{address}", addresses[0]), FEW_POLICIES)
         organization_id = root.whoami().organization_id
-        return Signing(id=organization_id, key=key, holds=f"{FEW_POLICIES} policies", addresses=addresses)
+        holds = f"{FEW_POLICIES} policies" + ("" if control is None else ", a velocity control")
+        return Signing(id=organization_id, key=key, holds=holds, addresses=addresses)
 
 
 def _wallet(root: Client, accounts: int) -> Sequence[str]:

@@ -11,7 +11,7 @@ import threading
 import httpx
 
 from fuzz.costly_decisions import loops
-from keystead.pipeline.vote import APPROVALS_MAX
+from keystead.pipeline.bounds import APPROVALS_MAX
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, answered, unique, user_params
 from tests.support.organization_fixtures import RecordIds, mfa_policy_params, policy_params

@@ -15,8 +15,8 @@ from typing import Any
 
 from fuzz.findings import Findings
 from keystead.policies.authorize import Verdict, authorize
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Value
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, Value
 from keystead.policies.request import RequestedActivity, condition_values
 from tests.support.fact_conditions import FactWriter
 from tests.support.policy_fixtures import allow, compiled, deny, request
@@ -49,7 +49,7 @@ def fuzz_policies(findings: Findings, chance: Random, *, until: float, limit: in
 
 def _value(condition: str, keywords: Mapping[str, Any]) -> Value:
     values = condition_values(RequestedActivity(type=f"ACTIVITY_TYPE_{_ACTIVITY}"), keywords)
-    return compiled(condition).evaluate(EvaluationContext(values), Budget(STEPS_MAX))
+    return compiled(condition).evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX))
 
 
 def _what_is_wrong(condition: str, seen_keywords: Mapping[str, Any], truth: Value, seen: Value) -> str:

@@ -36,11 +36,13 @@ from fuzz.worst_transactions import (
     tempo_calls,
     tron_memo,
 )
-from keystead.chains.ethereum.interfaces import ENTRIES_MAX
-from keystead.chains.ethereum.typed_data import DELIMITERS_MAX
-from keystead.chains.paths import TOTAL_DEPTH_MAX
-from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX
-from keystead.chains.solana.interfaces import INSTRUCTIONS_MAX
+from keystead.chains.bounds import (
+    ABI_ENTRIES_MAX,
+    IDL_INSTRUCTIONS_MAX,
+    PATHS_SEGMENTS_MAX,
+    PAYLOAD_CHARACTERS_MAX,
+    TYPED_DATA_DELIMITERS_MAX,
+)
 from keystead.organizations.kinds.policies import CHARACTERS_PER_POLICY, POLICY_CHARACTERS
 from tests.support.callers import Caller, encoded, unique, user_params
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, RecordIds, interface_params
@@ -183,7 +185,7 @@ def _empty_structures(count: int) -> str:
     return json.dumps(document, separators=(",", ":"))
 
 
-_EMPTY_STRUCTURES_MAX = (DELIMITERS_MAX - sum(map(_empty_structures(0).count, ",[{")) + 1) // 2
+_EMPTY_STRUCTURES_MAX = (TYPED_DATA_DELIMITERS_MAX - sum(map(_empty_structures(0).count, ",[{")) + 1) // 2
 """Each has a bracket, and a comma before it."""
 
 
@@ -225,13 +227,13 @@ CASES = (
     Case("policies of loops", _submission("create_policies", _loops)),
     Case("1,000 passkeys", _submission("create_users", _passkeys(10))),
     Case("1,100 passkeys", _submission("create_users", _passkeys(11)), 429),
-    Case("the deepest wallet of 50 accounts", _submission("create_wallet", _wallet(50, TOTAL_DEPTH_MAX // 50))),
-    Case("the deepest wallet of 1,000", _submission("create_wallet", _wallet(1_000, TOTAL_DEPTH_MAX // 1_000))),
+    Case("the deepest wallet of 50 accounts", _submission("create_wallet", _wallet(50, PATHS_SEGMENTS_MAX // 50))),
+    Case("the deepest wallet of 1,000", _submission("create_wallet", _wallet(1_000, PATHS_SEGMENTS_MAX // 1_000))),
     Case("a wallet that is too deep", _submission("create_wallet", _wallet(1_000, 11)), 400),
-    Case("the longest interface", _submission("create_smart_contract_interface", _long_interface(ENTRIES_MAX))),
+    Case("the longest interface", _submission("create_smart_contract_interface", _long_interface(ABI_ENTRIES_MAX))),
     Case(
         "an interface that is too long",
-        _submission("create_smart_contract_interface", _long_interface(ENTRIES_MAX + 1)),
+        _submission("create_smart_contract_interface", _long_interface(ABI_ENTRIES_MAX + 1)),
         400,
     ),
     Case("the longest calldata", _transaction("ETHEREUM", calldata(0))),
@@ -245,7 +247,7 @@ CASES = (
     Case("an IDL of as many members as may be read", _transaction("SOLANA", program_calls(idl_of_members(9_000)))),
     Case(
         "an IDL of instructions of 16 discriminators each",
-        _transaction("SOLANA", program_calls(idl_of_instructions(INSTRUCTIONS_MAX))),
+        _transaction("SOLANA", program_calls(idl_of_instructions(IDL_INSTRUCTIONS_MAX))),
     ),
     Case("lists in lists as RLP", _transaction("ETHEREUM", nested_lists()), 400),
     Case("the most inputs of a PSBT", _transaction("BITCOIN", bitcoin_inputs(0))),

@@ -16,12 +16,14 @@ from btclib.script.script_pub_key import ScriptPubKey
 from btclib.tx.tx_out import TxOut
 from solders.pubkey import Pubkey
 
-from keystead.chains.bitcoin.psbt import TRANSACTION_BYTES_MAX as BITCOIN_BYTES_MAX
-from keystead.chains.ethereum.envelope import TRANSACTION_BYTES_MAX as ETHEREUM_BYTES_MAX
-from keystead.chains.solana.message import V1_INSTRUCTIONS_MAX as SOLANA_V1_INSTRUCTIONS_MAX
-from keystead.chains.solana.wire import PACKET_BYTES_MAX as SOLANA_BYTES_MAX
-from keystead.chains.solana.wire import V1_BYTES_MAX as SOLANA_V1_BYTES_MAX
-from keystead.chains.tron.transaction import RAW_DATA_BYTES_MAX as TRON_BYTES_MAX
+from keystead.chains.bounds import (
+    ETHEREUM_TRANSACTION_BYTES_MAX,
+    PSBT_TRANSACTION_BYTES_MAX,
+    SOLANA_PACKET_BYTES_MAX,
+    SOLANA_V1_BYTES_MAX,
+    SOLANA_V1_INSTRUCTIONS_MAX,
+    TRON_RAW_DATA_BYTES_MAX,
+)
 from keystead.primitives.keccak import keccak256
 from tests.chains.bitcoin.psbts import compact, psbt
 from tests.chains.tron.test_tron import contract
@@ -50,7 +52,7 @@ def calldata(beyond: int) -> Build:
         )
 
     around = len(unsigned(100_000)) - 100_000
-    built = b"\x02" + unsigned(ETHEREUM_BYTES_MAX - around + beyond)
+    built = b"\x02" + unsigned(ETHEREUM_TRANSACTION_BYTES_MAX - around + beyond)
     return lambda _, records: (records.private_key_id, built)
 
 
@@ -62,7 +64,7 @@ _PROGRAM = Pubkey(b"\x07" * 32)
 def contract_call(arguments: Callable[[int], bytes], beyond: int) -> Build:
     """A call of `f(uint256[][])` by an uploaded ABI. `arguments` has a number of items of the outer list: as many
     as fit."""
-    fits = (ETHEREUM_BYTES_MAX - 1_000) // (len(arguments(2)) - len(arguments(1)))
+    fits = (ETHEREUM_TRANSACTION_BYTES_MAX - 1_000) // (len(arguments(2)) - len(arguments(1)))
     data = keccak256(b"f(uint256[][])")[:4] + arguments(fits) + bytes(1_000 * beyond)
     fields = [b"\x01", b"", b"\x01", b"\x01", b"\x52\x08", bytes.fromhex(_CONTRACT[2:]), b"", data, []]
     built = b"\x02" + bytes(rlp.encode(fields))
@@ -149,7 +151,7 @@ def tempo_calls(beyond: int) -> Build:
 
     def longest() -> bytes:
         around = len(unsigned(5_000)) - 5_000 * each
-        return b"\x76" + unsigned((ETHEREUM_BYTES_MAX - 1 - around) // each + beyond)
+        return b"\x76" + unsigned((ETHEREUM_TRANSACTION_BYTES_MAX - 1 - around) // each + beyond)
 
     return _built_once(longest)
 
@@ -164,20 +166,20 @@ def access_list(beyond: int) -> Build:
 
     def longest() -> bytes:
         around = len(unsigned(5_000)) - 5_000 * each
-        return b"\x02" + unsigned((ETHEREUM_BYTES_MAX - around) // each + beyond)
+        return b"\x02" + unsigned((ETHEREUM_TRANSACTION_BYTES_MAX - around) // each + beyond)
 
     return _built_once(longest)
 
 
 def nested_lists() -> Build:
     """Lists in lists, which no transaction has."""
-    return lambda _, records: (records.private_key_id, b"\xc1" * ETHEREUM_BYTES_MAX)
+    return lambda _, records: (records.private_key_id, b"\xc1" * ETHEREUM_TRANSACTION_BYTES_MAX)
 
 
 def tron_memo(beyond: int) -> Build:
     """A transfer with a memo as long as fits."""
     transfer = contract()
-    size = TRON_BYTES_MAX - len(transfer) - 4 + beyond
+    size = TRON_RAW_DATA_BYTES_MAX - len(transfer) - 4 + beyond
     length = bytes([size & 0x7F | 0x80, size >> 7 & 0x7F | 0x80, size >> 14])
     built = b"\x52" + length + b"\x55" * size + transfer
     return lambda _, records: (records.private_key_id, built)
@@ -186,7 +188,7 @@ def tron_memo(beyond: int) -> Build:
 def solana_instructions(beyond: int) -> Build:
     """As many instructions as fit: without accounts and data, of three bytes each."""
     around = 1 + 64 + 3 + 1 + 2 * 32 + 32 + 2
-    count = (SOLANA_BYTES_MAX - around) // 3 + beyond
+    count = (SOLANA_PACKET_BYTES_MAX - around) // 3 + beyond
 
     def build(caller: Caller, _: RecordIds) -> tuple[str, bytes]:
         signer = _address(caller, "SOLANA")
@@ -216,7 +218,7 @@ def solana_version_1(beyond: int) -> Build:
 def bitcoin_inputs(beyond: int) -> Build:
     """As many inputs of the account's own as fit, each to be signed."""
     each = 36 + 1 + 4
-    count = (BITCOIN_BYTES_MAX - 100) // each + beyond
+    count = (PSBT_TRANSACTION_BYTES_MAX - 100) // each + beyond
 
     def build(caller: Caller, _: RecordIds) -> tuple[str, bytes]:
         signer = _address(caller, "BITCOIN")

@@ -17,8 +17,7 @@ import asyncpg
 import coverage
 import pytest
 
-from keystead.keys.token_key import create_token_key
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName, create_token_key
 from keystead.storage.schema import distribute, migrate
 from keystead.testing import DevelopmentServer
 from tests.support.callers import Caller
@@ -222,7 +221,12 @@ def shared() -> Iterator[Shared]:
         yield Shared(open_until_the_end)
 
 
-SHARED_LIMITS = {"limit_webhook_endpoints": 1000, "limit_auth_proxies": 1000, "limit_oauth2_credentials": 1000}
+SHARED_LIMITS = {
+    "limit_webhook_endpoints": 1000,
+    "limit_auth_proxies": 1000,
+    "limit_oauth2_credentials": 1000,
+    "limit_velocity_controls": 1000,
+}
 """The limits of an organization that the tests of one worker would reach together."""
 
 

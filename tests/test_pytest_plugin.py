@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
@@ -13,6 +15,7 @@ import pytest
 
 from keystead import Unauthenticated
 from keystead.testing import DevelopmentServer
+from tests.support.dev_servers import wait_until_ended
 
 NewServer = Callable[..., AbstractContextManager[DevelopmentServer]]
 
@@ -65,9 +68,56 @@ def test_nothing_is_left_behind(
     keystead_server: NewServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with keystead_server():
-        assert list(tmp_path.iterdir())
+    with keystead_server() as server:
+        assert not list(tmp_path.iterdir()), "it has read its files"
+        assert server.client.whoami()
     assert not list(tmp_path.iterdir())
+
+
+CALLER = """
+import os, signal, subprocess, sys, time
+from keystead.testing import development_server
+
+with development_server() as one, development_server() as other:
+    print(one.base_url, other.base_url, flush=True)
+"""
+FORKS = """
+    if os.fork() == 0:  # it lives longer, and holds what its parent held
+        os.close(0), os.close(1), os.close(2)
+        time.sleep(60)
+"""
+ENDS = {
+    "SIGTERM": "    os.kill(os.getpid(), signal.SIGTERM)",
+    "SIGKILL": "    os.kill(os.getpid(), signal.SIGKILL)",
+    "SIGKILL, and a fork that lives on": FORKS + "    os.kill(os.getpid(), signal.SIGKILL)",
+    "os._exit": "    os._exit(3)",
+    "an exception": "    raise ValueError",
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+def test_servers_end_with_the_process_that_started_them(how: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CALLER + ENDS[how]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode != 0
+    wait_until_ended(done.stdout.split())
+
+
+def test_servers_of_a_test_in_a_test() -> None:
+    """The inner process goes on after the outer one was killed, and so do its servers, until it ends, too."""
+    inner = f"subprocess.Popen([sys.executable, '-c', {CALLER + '    sys.stdin.read()'!r}], stdin=subprocess.PIPE)"
+    script = CALLER + f"    inner = {inner}\n    time.sleep(1000)\n"
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as outer:
+        assert outer.stdout is not None
+        addresses = (outer.stdout.readline() + outer.stdout.readline()).split()
+        assert len(set(addresses)) == 4
+        outer.kill()
+    wait_until_ended(addresses)
 
 
 def test_the_examples_of_the_page(pytester: pytest.Pytester) -> None:

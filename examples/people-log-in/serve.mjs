@@ -1,18 +1,20 @@
-// Builds the page and serves it. KEYSTEAD_AUTH_PROXY_ID: the id that `keystead dev` prints beside "auth proxy".
+// Builds the page and serves it.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { build } from "esbuild";
 import { installationKey, verificationKeyOf } from "./installation-key.mjs";
+import { settings } from "./settings.mjs";
 
-const { KEYSTEAD_BASE_URL: apiBaseUrl = "http://localhost:8080", KEYSTEAD_AUTH_PROXY_ID, PORT = "3000" } = process.env;
+const { PORT = "3000" } = process.env;
+const { apiBaseUrl, authProxyId } = await settings();
 const fail = (why) => {
   console.error(why);
   process.exit(1);
 };
-if (!KEYSTEAD_AUTH_PROXY_ID) fail("set KEYSTEAD_AUTH_PROXY_ID to the id that the server prints beside \"auth proxy\"");
+if (!authProxyId) fail("start the server with `make run`, or set KEYSTEAD_AUTH_PROXY_ID to the id of an authentication proxy");
 
 const authProxyUrl = `${apiBaseUrl}/auth-proxy`;
-const headers = { "X-Auth-Proxy-Config-ID": KEYSTEAD_AUTH_PROXY_ID };
+const headers = { "X-Auth-Proxy-Config-ID": authProxyId };
 const asked = await fetch(`${authProxyUrl}/v1/wallet_kit_config`, { method: "POST", headers, body: "{}" }).catch(() =>
   fail(`${apiBaseUrl} does not answer: start the server with \`make run\`, or set KEYSTEAD_BASE_URL to its address`),
 );
@@ -26,7 +28,7 @@ const { outputFiles } = await build({
   write: false,
   define: {
     global: "globalThis",
-    SERVER: JSON.stringify({ apiBaseUrl, authProxyUrl, authProxyConfigId: KEYSTEAD_AUTH_PROXY_ID, organizationId }),
+    SERVER: JSON.stringify({ apiBaseUrl, authProxyUrl, authProxyConfigId: authProxyId, organizationId }),
   },
   plugins: [installationKey(await verificationKeyOf(apiBaseUrl))],
 });

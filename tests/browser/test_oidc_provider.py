@@ -27,7 +27,7 @@ from keystead.api.errors import InvalidRequest, Unavailable
 from keystead.identities.discovery import CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.credentials.identities import ProvenIdentity
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.compatibility.scripts import node
 from tests.conftest import MakeDatabase

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.paths import DEPTH_MAX, HARDENED, comparison_form, effective_segments, parse_path, path_text
+from keystead.chains.bounds import PATH_DEPTH_MAX
+from keystead.chains.paths import HARDENED, comparison_form, effective_segments, parse_path, path_text
 
 H = HARDENED
 
@@ -29,8 +30,13 @@ READ = [
     Read("H for hardened", "m/44H/1", (44 | H, 1), "m/44'/1"),
     Read("largest number", "m/2147483647'/2147483647", (H | H - 1, H - 1), "m/2147483647'/2147483647"),
     Read("leading zeros", "m/044'/0000000000", (44 | H, 0), "m/44'/0"),
-    Read("deepest", "m" + "/0'" * DEPTH_MAX, (H,) * DEPTH_MAX, "m" + "/0'" * DEPTH_MAX),
-    Read("longest", "m" + "/2147483647'" * DEPTH_MAX, (2 * H - 1,) * DEPTH_MAX, "m" + "/2147483647'" * DEPTH_MAX),
+    Read("deepest", "m" + "/0'" * PATH_DEPTH_MAX, (H,) * PATH_DEPTH_MAX, "m" + "/0'" * PATH_DEPTH_MAX),
+    Read(
+        "longest",
+        "m" + "/2147483647'" * PATH_DEPTH_MAX,
+        (2 * H - 1,) * PATH_DEPTH_MAX,
+        "m" + "/2147483647'" * PATH_DEPTH_MAX,
+    ),
 ]
 
 
@@ -63,7 +69,7 @@ REFUSED = {
     "digit of another script": "m/٣",
     "space": "m/ 0",
     "line break": "m/0\n",
-    "too deep": "m" + "/0" * (DEPTH_MAX + 1),
+    "too deep": "m" + "/0" * (PATH_DEPTH_MAX + 1),
     "too long": "m/" + "0" * 10_000,
 }
 
@@ -105,6 +111,6 @@ def test_ed25519_hardens_every_segment() -> None:
 
 
 @settings(max_examples=50)
-@given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=DEPTH_MAX))
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=PATH_DEPTH_MAX))
 def test_canonical_text_reads_back(segments: list[int]) -> None:
     assert parse_path(path_text(segments)) == tuple(segments)

@@ -13,7 +13,8 @@ from eth_hash.auto import keccak
 
 from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
-from keystead.chains.payloads import PAYLOAD_CHARACTERS_MAX, check_combination, hex_bytes, read_payload
+from keystead.chains.bounds import PAYLOAD_CHARACTERS_MAX
+from keystead.chains.payloads import check_combination, hex_bytes, read_payload
 from tests.chains.signing_vectors import SIGNING
 
 K1, P256, ED = Curve.SECP256K1, Curve.P256, Curve.ED25519

@@ -23,9 +23,13 @@ from keystead.cli.development.development import dev as dev_command
 from keystead.cli.development.folder import DevelopmentFolder
 from keystead.cli.development.memory_folder import memory_folder
 from keystead.cli.operator.serving import serve
+from keystead.client.credentials import credentials_in
 from keystead.client.errors import ApiError, NotFound
 from keystead.client.shapes import WalletAccountParams
+from keystead.server.development.published import is_published
 from keystead.server.settings.settings import OF_DATA, AllSettings, SettingsError, differences, variable_of
+from keystead.stamps.signing import generate_api_key
+from tests.support.commands import run_keystead
 from tests.support.dev_servers import Started, dev
 from tests.support.terminal import Terminal
 
@@ -88,6 +92,78 @@ def test_a_seed_makes_later_wallets_the_same(tmp_path: Path) -> None:
         assert ids == sorted(ids, reverse=True)
     with dev(tmp_path, "--seed", "another text", "--memory") as started:
         assert set(made_addresses(started)).isdisjoint(made[0])
+
+
+def own_keys(started: Started) -> tuple[str, ...]:
+    """What the first organization is known by: its ids, its key, its proxy, its addresses, the key of bundles."""
+    credentials = credentials_in(started.credentials)
+    signer = httpx.get(f"{credentials.base_url}/bundle-signer").json()["signingPublicKey"]
+    assert credentials.user_id is not None and credentials.auth_proxy_id is not None
+    with Client.from_credentials(started.credentials) as client:
+        (proxy,) = client.list_auth_proxy_configs().auth_proxy_configs
+        assert proxy.config_id == credentials.auth_proxy_id
+        wallet = client.list_wallets().wallets[0]
+    return (
+        credentials.organization_id,
+        credentials.user_id,
+        credentials.api_private_key,
+        credentials.auth_proxy_id,
+        wallet.wallet_id,
+        signer,
+    )
+
+
+def test_without_an_option_everything_is_the_same_on_every_machine(tmp_path: Path) -> None:
+    """Only of the first organization: what is made later is secret, as on any server."""
+    made = []
+    for number, options in enumerate([["--memory"], ["--data", "data"], ["--memory", "--fresh"]]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with dev(folder, *options) as started:
+            made.append((own_keys(started), set(made_addresses(started))))
+    assert made[0][0] == made[1][0]
+    assert set(made[0][0]).isdisjoint(made[2][0])
+    assert made[0][1].isdisjoint(made[1][1])
+    with dev(tmp_path / "1", "--data", "data") as started:
+        assert own_keys(started) == made[0][0]
+
+
+@pytest.mark.parametrize("options", [["--fresh"], ["--host", "0.0.0.0", "--allow-remote"]])
+def test_published_keys_are_refused_where_others_are_meant(
+    terminal: Terminal, tmp_path: Path, options: list[str]
+) -> None:
+    with DevelopmentFolder(tmp_path / "data") as folder:
+        folder.prepare("", is_private=False)
+    printed = terminal.run("dev", "--port", "0", "--data", str(tmp_path / "data"), *options)
+    assert (printed.code, "has the published keys" in printed.err) == (1, True)
+
+
+def test_a_server_that_others_reach_has_keys_of_its_own(tmp_path: Path) -> None:
+    with dev(tmp_path, "--memory", "--host", "0.0.0.0", "--allow-remote") as started:
+        assert not is_published(credentials_in(started.credentials).api_public_key)
+        assert "They are published" not in started.log.read_text()
+
+
+def test_another_link_to_the_console(tmp_path: Path) -> None:
+    with dev(tmp_path, "--memory") as started:
+        told = [run_keystead("console", "--credentials", started.credentials).stdout.strip() for _ in range(2)]
+        started.wait_for("#login=")
+        links = {*told, *re.findall(r"\S+#login=\S+", started.log.read_text())}
+        assert len(links) == 3
+        for link in links:
+            base_url, _, secret = link.partition("/console/#login=")
+            login = {"secret": secret, "publicKey": generate_api_key().public_key}
+            answers = [httpx.post(f"{base_url}/dev/v1/console-login", json=login).status_code for _ in range(2)]
+            assert answers == [200, 403], link
+
+
+def test_the_banner_begins_with_what_a_person_needs(tmp_path: Path) -> None:
+    with dev(tmp_path, "--memory") as started:
+        started.wait_for("First request:")
+        lines = started.log.read_text().partition("First request:")[0].strip().splitlines()
+    assert lines[0] == f"Keystead {lines[0].split()[1]}"
+    assert lines[2].split()[0] == "console"
+    assert max(map(len, lines)) <= 110, "no keys in hexadecimal that nobody types"
 
 
 def test_a_log_for_people(tmp_path: Path) -> None:
@@ -234,6 +310,8 @@ def test_variables_that_are_refused(
             "--tls and KEYSTEAD_TLS_CERT: give one of them",
         ),
         (["--memory", "--data", "x"], "--memory and --data: give one of them"),
+        (["--memory", "--seed", "x", "--fresh"], "--seed and --fresh: give one of them"),
+        (["--memory", "--end-with-caller"], "standard input must be a pipe"),
         (["--memory", "--credentials", "there"], "this file exists already"),
         (["--host", "192.0.2.1"], "add --allow-remote"),
         (["--data", "there"], "cannot use the data folder there: it is a file, not a folder"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import answered, refusal
 from tests.support.commands import run_keystead

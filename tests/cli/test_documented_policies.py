@@ -52,7 +52,7 @@ def test_there_are_expressions_of_every_clause() -> None:
 def test_the_example_of_a_policy_is_one() -> None:
     (text, *_) = [text for word, text in FENCED.findall(PAGE) if word == "json"]
     written = read(msgspec.json.decode(text), PolicyTable, "the example")
-    check_policy(policy(written.effect, written.condition, written.consensus, written.time))
+    check_policy(policy(written.effect, written.condition, written.consensus, written.time), None)
     assert written.effect is Effect.ALLOW
 
 

@@ -9,11 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from keystead.cli.development.banner import ReadyServer, development_banner
 from keystead.cli.development.folder import DevelopmentFolder
-from keystead.client.credentials import Credentials
 from keystead.keys import master_key
-from keystead.pipeline.signer_values import BundleSigner
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.commands import run_keystead
@@ -93,18 +90,3 @@ def test_rotation_reads_the_variable_of_the_old_key(make_sqlite: MakeDatabase, t
 def test_the_page_is_for_reading(sqlite_server: Server) -> None:
     assert sqlite_server.http.post("/bundle-signer").status_code == 405
     assert sqlite_server.http.head("/bundle-signer").status_code == 200
-
-
-def test_the_development_server_prints_it() -> None:
-    credentials = Credentials(
-        base_url="http://localhost:8080",
-        organization_id="organization",
-        user_id="user",
-        api_public_key=KEY.public_key,
-        api_private_key=KEY.private_key,
-    )
-    signer = BundleSigner("04" + "ab" * 64, "04" + "cd" * 64 + "04" + "ab" * 64)
-    ready = ReadyServer([], signer, "proxy")
-    lines = development_banner(credentials, None, None, ready, "link", {}, seeded=False).splitlines()
-    for told in (signer.signing_public_key, signer.composite_public_key):
-        assert sum(line.split()[-1:] == [told] for line in lines) == 1

@@ -44,5 +44,5 @@ def test_a_function_that_a_restore_left_out(make_postgres: MakeDatabase, tmp_pat
     code, lines = keystead("check", "--master-key-file", key)
     assert (code, lines[-1]) == (0, "No problem found.")
     code, lines = keystead("status")
-    assert (code, lines[-1]) == (0, "No problem found.")
+    assert (code, lines[-1]) == (0, "No other problem found.")
     database.close()

@@ -154,7 +154,7 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> Catalogue:
 def test_what_no_operation_needs_yet(catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(declare, "VOTES", {"ODD_ONE"})
 
-    @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3")
+    @declare.activity("ACTIVITY_TYPE_ODD_ONE_V3", own=True)
     def odd_one(execution: Execution, intent: OddIntent) -> Output[OddResult]:
         """Do the odd one."""
         raise NotImplementedError
@@ -186,7 +186,7 @@ def executed(module: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_types_that_cannot_be_written(catalogue: Catalogue) -> None:
-    @declare.query()
+    @declare.query(own=True)
     def odd_query(reading: declare.Reading, request: Unspeakable) -> OddResult:
         """Ask oddly."""
         raise NotImplementedError
@@ -205,7 +205,7 @@ class TwoWalletsResponse(Wire, frozen=True):
 
 
 def test_two_structs_of_one_name(catalogue: Catalogue) -> None:
-    @declare.query()
+    @declare.query(own=True)
     def odd_query(reading: declare.Reading, request: QueryRequest) -> TwoWalletsResponse:
         """Ask oddly."""
         raise NotImplementedError

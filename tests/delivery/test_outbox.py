@@ -11,8 +11,7 @@ import pytest
 
 from keystead.api.errors import Unavailable
 from keystead.delivery.message import Message
-from keystead.delivery.outbox import LEASE_MS, Outbox
-from keystead.delivery.retries import FIRST_PAUSE_MS, PAUSE_MAX_MS, next_attempt_ms
+from keystead.delivery.outbox import FIRST_PAUSE_MS, LEASE_MS, PAUSE_MAX_MS, Outbox, next_attempt_ms
 from keystead.delivery.sender import SendFailed
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 from keystead.organizations.kinds.data_key import Sealed

@@ -6,6 +6,7 @@ checks of this module remain.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import re
@@ -17,13 +18,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import httpx
+import jsonschema
 import pytest
+import typer
 import yaml  # type: ignore[import-untyped]
 
+from keystead.cli.main import app
 from keystead.server.metrics.measurements import Measurements
 from keystead.server.settings.settings import NAMES
 from tests.conftest import MakeDatabase
@@ -201,17 +206,140 @@ def test_compose() -> None:
 # Kubernetes.
 
 
+KUBERNETES = DEPLOY / "kubernetes"
+SCHEMA = json.loads((Path(__file__).parent / "kubernetes_1_34.json").read_text())
+"""The part of Kubernetes' published API description (1.34, Apache-2.0) that these kinds need, without its texts. It
+refuses members that a kind does not have."""
+
+
+def kustomization() -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load((KUBERNETES / "kustomization.yaml").read_text())
+    return read
+
+
 def manifests() -> list[dict[str, Any]]:
-    texts = [path.read_text() for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))]
-    return [one for text in texts for one in yaml.safe_load_all(text)]
+    names = [*kustomization()["resources"], "init.yaml"]
+    return [one for name in names for one in yaml.safe_load_all((KUBERNETES / name).read_text())]
+
+
+def problems_of(manifest: dict[str, Any]) -> list[str]:
+    schema = {"$ref": f"#/$defs/{SCHEMA['kinds'][manifest['kind']]}", "$defs": SCHEMA["$defs"]}
+    found = jsonschema.Draft202012Validator(schema).iter_errors(manifest)
+    return [f"{error.json_path}: {error.message}" for error in found]
+
+
+def test_the_base_has_every_file_and_kind() -> None:
+    """kubectl applies it as it is: each file is in the base, apart from the one that is applied once."""
+    base = kustomization()
+    assert (base["apiVersion"], base["kind"]) == ("kustomize.config.k8s.io/v1beta1", "Kustomization")
+    files = {path.name for path in KUBERNETES.iterdir()}
+    assert {*base["resources"], "init.yaml", "kustomization.yaml"} == files
+    kinds = [one["kind"] for one in manifests()]
+    expected = [
+        "ConfigMap",
+        "Deployment",
+        "Ingress",
+        "Job",
+        "Job",
+        "NetworkPolicy",
+        "PodDisruptionBudget",
+        "Service",
+    ]
+    assert sorted(kinds) == expected
+    names = [(one["kind"], one["metadata"]["name"]) for one in manifests()]
+    assert len(set(names)) == len(names)
+
+
+def test_every_manifest_is_one_of_kubernetes() -> None:
+    for manifest in manifests():
+        assert problems_of(manifest) == [], manifest["kind"]
+
+
+WRONG: dict[str, Callable[[dict[str, Any]], None]] = {
+    "an unknown member": lambda one: one["spec"].update(replica=2),
+    "a wrong type": lambda one: one["spec"].update(replicas="two"),
+    "a misspelled probe": lambda one: one["spec"]["template"]["spec"]["containers"][0].update(readyProbe={}),
+    "a missing selector": lambda one: one["spec"].pop("selector"),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_manifest_is_noticed(wrong: str) -> None:
+    (deployment,) = [copy.deepcopy(one) for one in manifests() if one["kind"] == "Deployment"]
+    WRONG[wrong](deployment)
+    assert problems_of(deployment)
+
+
+def test_the_manifests_belong_together() -> None:
+    """The Ingress leads to the Service, the Service to the ports of the pods, and both jobs and the pods have the
+    same secret."""
+    of_kind = {one["kind"]: one for one in manifests()}
+    (rule,) = of_kind["Ingress"]["spec"]["rules"]
+    (tls,) = of_kind["Ingress"]["spec"]["tls"]
+    assert tls["hosts"] == [rule["host"]]
+    backend = rule["http"]["paths"][0]["backend"]["service"]
+    assert backend["name"] == of_kind["Service"]["metadata"]["name"]
+    ports = {port["name"]: port for port in of_kind["Service"]["spec"]["ports"]}
+    (container,) = of_kind["Deployment"]["spec"]["template"]["spec"]["containers"]
+    named = {port["name"] for port in container["ports"]}
+    assert ports[backend["port"]["name"]]["targetPort"] in named
+    allowed = [port["port"] for one in of_kind["NetworkPolicy"]["spec"]["ingress"] for port in one["ports"]]
+    assert set(allowed) == named
+    secrets = [volume["secret"] for pod in pods() for volume in pod["volumes"] if "secret" in volume]
+    assert all(secret == {"secretName": "keystead", "defaultMode": 0o440} for secret in secrets)
+    images = {one["image"] for pod in pods() for one in (*pod.get("initContainers", ()), *pod["containers"])}
+    assert images == {f"keystead:{version('keystead')}"}
+    budget = of_kind["PodDisruptionBudget"]["spec"]["minAvailable"]
+    assert budget < of_kind["Deployment"]["spec"]["replicas"]
+
+
+def test_the_commands_of_manifests_exist() -> None:
+    group: Any = typer.main.get_command(app)
+    context = group.make_context("keystead", [], resilient_parsing=True)
+    for pod in pods():
+        for container in (*pod.get("initContainers", ()), *pod["containers"]):
+            name, *options = container["args"]
+            command = group.get_command(context, name)
+            assert command is not None, name
+            known = {word for parameter in command.params for word in parameter.opts}
+            assert {option.partition("=")[0] for option in options} <= known
+
+
+def test_kubectl_builds_the_base() -> None:
+    built = accepted("kubectl", "kustomize", KUBERNETES)
+    if built:
+        kinds = sorted(one["kind"] for one in yaml.safe_load_all(built))
+        assert kinds == sorted(one["kind"] for one in manifests() if one["metadata"]["name"] != "keystead-init")
 
 
 def pods() -> list[dict[str, Any]]:
     return [one["spec"]["template"]["spec"] for one in manifests() if one["kind"] in ("Deployment", "Job")]
 
 
+@pytest.mark.parametrize("fails_at", ["", "up", "exec"])
+def test_the_image_is_tried_and_removed(fails_at: str, tmp_path: Path) -> None:
+    """With a runtime that only writes down what it is asked for, and a curl that finds a server at once."""
+    asked = tmp_path / "asked"
+    stub = f'#!/bin/sh\necho "$@" >> {asked}\ncase "$*" in *" {fails_at or "nothing"} "*) exit 3;; esac\n'
+    for name, text in (("docker", stub), ("curl", "#!/bin/sh\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
+    before = set(tmp_path.iterdir())
+    done = subprocess.run(
+        ["sh", DEPLOY / "try-image.sh"], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, "The image works." in done.stdout) == ((3, False) if fails_at else (0, True)), (
+        done.stderr
+    )
+    commands = asked.read_text().splitlines()
+    assert commands[0].endswith("up --build --detach")
+    assert commands[-1].endswith("down --volumes --timeout 40")
+    assert set(tmp_path.iterdir()) - before == {asked}
+
+
 def test_pods_are_confined() -> None:
-    assert len(pods()) == 2
+    assert len(pods()) == 3
     for pod in pods():
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["fsGroup"] == pod["securityContext"]["runAsUser"] == 10_001
@@ -236,7 +364,10 @@ def test_the_deployment_is_replaced_without_an_interruption() -> None:
     assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
     (first,) = spec["template"]["spec"]["initContainers"]
-    assert first["args"] == ["migrate"]
+    assert first["args"] == ["migrate", "--check"], "the job migrates"
+    job = next(one for one in manifests() if one["metadata"]["name"] == "keystead-migrate")
+    assert job["spec"]["template"]["spec"]["containers"][0]["args"] == ["migrate"]
+    assert job["spec"]["ttlSecondsAfterFinished"] < 600, "the next version has a job of the same name"
     labels = spec["template"]["metadata"]["labels"]
     kinds = ("Service", "PodDisruptionBudget")
     selectors = [one["spec"]["selector"] for one in manifests() if one["kind"] in kinds]

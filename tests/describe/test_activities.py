@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from keystead.describe.activity import describe_activity
+from keystead.describe.activity import credential_of, describe_activity, name_of
 from keystead.describe.amounts import in_units
+from keystead.describe.bounds import FACTS_MAX
 from keystead.describe.description import Names
-from keystead.describe.fields import FACTS_MAX, facts_of
+from keystead.describe.fields import facts_of
 from keystead.describe.policy_changes import policy_diff
-from keystead.describe.voters import credential_of, name_of
 
 WALLET, ANA, BEN, POLICY = (f"01a1ffce-afbf-7700-92ee-00000000000{number}" for number in range(1, 5))
 STANDING = {

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 
 from keystead.chains.tron.facts import ContractFields
-from keystead.describe.bitcoin import describe_bitcoin
-from keystead.describe.solana import describe_solana
-from keystead.describe.tron import describe_tron
+from keystead.describe.transactions import describe_bitcoin, describe_solana, describe_tron
 from keystead.primitives.unreadable import Unreadable
 
 SYSTEM = "11111111111111111111111111111111"

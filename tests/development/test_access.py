@@ -114,7 +114,7 @@ def came_in(path: str, client: str = "127.0.0.1", **headers: str) -> int:
     raw = [(name.encode(), value.encode()) for name, value in named.items()]
     request = HttpRequest(method="POST", path=path, client=CallerAddress(client), headers=raw)
     try:
-        check_access(path, request)
+        check_access(path, request, [b"https://app.example"])
     except ServiceError as error:
         return error.http_status
     return 200
@@ -135,14 +135,15 @@ ORIGINS: list[tuple[str, str, Mapping[str, str], set[str]]] = [
     ("the same, by address", "http://127.0.0.1:3000", {}, {API, PROXY}),
     ("the same, by a name", "https://app.localhost:3000", {}, {API, PROXY}),
     ("an application on a phone", "capacitor://localhost", {}, {API, PROXY}),
-    ("a foreign page", "https://attacker.example", {}, {API}),
-    ("a foreign page of this port", "http://attacker.example:8080", {}, {API}),
-    ("a name that begins alike", "http://localhost.attacker.example", {}, {API}),
-    ("a foreign page with a user", "http://localhost@attacker.example", {}, {API}),
-    ("a page of no origin", "null", {}, {API}),
-    ("an extension", "chrome-extension://abcdefghijklmnop", {}, {API}),
+    ("a foreign page", "https://attacker.example", {}, set()),
+    ("a foreign page of this port", "http://attacker.example:8080", {}, set()),
+    ("a name that begins alike", "http://localhost.attacker.example", {}, set()),
+    ("a foreign page with a user", "http://localhost@attacker.example", {}, set()),
+    ("a page of no origin", "null", {}, set()),
+    ("a page that the setting names", "https://app.example", {}, {API}),
+    ("an extension", "chrome-extension://abcdefghijklmnop", {}, set()),
     ("a page of this machine, seen by another", "http://192.168.1.5:3000", REMOTE, {API, PROXY}),
-    ("a page of a third machine", "http://192.168.1.6:3000", REMOTE, {API}),
+    ("a page of a third machine", "http://192.168.1.6:3000", REMOTE, set()),
 ]
 
 

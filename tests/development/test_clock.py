@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from keystead import ApiKeyCurve, Client, OtpType, generate_api_key
+from keystead.api.developer_controls import ClockUpdate
 from keystead.api.errors import InvalidRequest as Refused
 from keystead.client.errors import InvalidRequest, Unauthenticated, UsageError
 from keystead.client.shapes import ApiKeyParamsV2
-from keystead.server.development.clock import ClockUpdate, DevelopmentClock
+from keystead.server.development.clock import DevelopmentClock
 from keystead.testing import DevelopmentServer, TestOrganization
 
 NOON = datetime.datetime(2030, 1, 1, 12, tzinfo=datetime.UTC)

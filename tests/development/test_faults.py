@@ -7,6 +7,7 @@ import time
 import pytest
 
 from keystead import Client, Retries
+from keystead.api.developer_controls import FAULTS
 from keystead.client.errors import ApiError, ConnectionFailed, LimitReached
 from keystead.testing import DevelopmentServer, TestOrganization
 
@@ -105,8 +106,8 @@ def test_health_does_not_fail(server: DevelopmentServer) -> None:
 )
 def test_what_is_no_fault(server: DevelopmentServer, change: dict[str, object], why: str) -> None:
     with pytest.raises(ApiError, match=why):
-        server.controls.post("faults", change, dict)
-    assert server.controls.get("faults", dict) == {"faults": []}
+        server.controls.change(FAULTS, change)
+    assert server.controls.read(FAULTS).faults == ()
 
 
 def test_a_rate_limit(server: DevelopmentServer, client: Client) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from keystead import ApiKeyCurve, Client, Curve, generate_api_key
+from keystead.api.developer_controls import MadeOrganization
 from keystead.client.shapes import ApiKeyParamsV2
 from keystead.server.development.fixture_file import (
     FixtureApiKey,
@@ -18,7 +19,6 @@ from keystead.server.development.fixture_file import (
     FixtureWallet,
     read_fixtures,
 )
-from keystead.server.development.organizations import MadeOrganization
 from tests.support.commands import run_keystead
 from tests.support.dev_servers import dev
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from keystead import ActivityFailed, ActivityStatus, Effect
+from keystead.api.developer_controls import OUTCOMES
 from keystead.client.errors import ApiError
 from keystead.testing import DevelopmentServer, TestOrganization
 
@@ -105,5 +106,5 @@ def test_a_denial_becomes_the_chosen_status(server: DevelopmentServer, organizat
 )
 def test_what_cannot_be_chosen(server: DevelopmentServer, change: dict[str, object], why: str) -> None:
     with pytest.raises(ApiError, match=why):
-        server.controls.post("outcomes", change, dict)
-    assert server.controls.get("outcomes", dict) == {"outcomes": []}
+        server.controls.change(OUTCOMES, change)
+    assert server.controls.read(OUTCOMES).outcomes == ()

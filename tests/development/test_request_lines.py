@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from keystead import DevControls
+from keystead.api.developer_controls import FAULTS, FaultUpdate
 from tests.support.dev_servers import Started, dev
 
 SAME_SITE = {"sec-fetch-site": "same-origin", "content-type": "application/json"}
@@ -119,7 +120,7 @@ def test_the_secret_of_the_link_is_in_no_line(started: Started, http: httpx.Clie
 def test_a_chosen_status(
     started: Started, http: httpx.Client, controls: DevControls, status: int, level: str
 ) -> None:
-    controls.post("faults", {"status": status, "delayMs": 100}, dict)
+    controls.change(FAULTS, FaultUpdate(status=status, delay_ms=100))
     answer = http.post(WHOAMI, json={})
     line = request_line(started, answer.headers["x-request-id"])
     assert (answer.status_code, line["status"], line["level"]) == (status, status, level)

@@ -8,7 +8,7 @@ import pytest
 
 from keystead import Client, generate_api_key
 from keystead.client.errors import KeysteadError
-from keystead.server.development.requests_seen import REQUESTS_MAX, TEXT_MAX
+from keystead.server.bounds import REQUEST_SEEN_BYTES_MAX, REQUESTS_SEEN_MAX
 from keystead.stamps.signing import ApiKeyStamper
 from keystead.testing import DevelopmentServer, TestOrganization
 from tests.support.passkeys import SoftPasskey
@@ -107,14 +107,14 @@ def test_bodies_of_any_kind(server: DevelopmentServer, body: bytes) -> None:
     server.http.post(f"{server.base_url}/public/v1/query/whoami", content=body)
     (seen,) = server.controls.requests()
     assert seen.organization_id == ""
-    assert len(seen.body) <= TEXT_MAX
+    assert len(seen.body) <= REQUEST_SEEN_BYTES_MAX
 
 
 def test_they_are_bounded_and_can_be_forgotten(server: DevelopmentServer) -> None:
-    for number in range(REQUESTS_MAX + 5):
+    for number in range(REQUESTS_SEEN_MAX + 5):
         server.http.post(f"{server.base_url}/public/v1/query/{number}", content=b"{}")
     seen = server.controls.requests()
-    assert [one.path.rpartition("/")[2] for one in seen] == [str(each) for each in range(5, REQUESTS_MAX + 5)]
+    assert [one.path.rpartition("/")[2] for one in seen] == [str(each) for each in range(5, REQUESTS_SEEN_MAX + 5)]
     assert [one.number for one in seen] == sorted({one.number for one in seen})
     server.controls.forget_requests()
     assert server.controls.requests() == []
@@ -122,10 +122,10 @@ def test_they_are_bounded_and_can_be_forgotten(server: DevelopmentServer) -> Non
 
 def test_answered_requests_push_no_refusal_out(server: DevelopmentServer, organization: TestOrganization) -> None:
     server.http.post(f"{server.base_url}/public/v1/query/refused", content=b"{}")
-    for _ in range(REQUESTS_MAX + 1):
+    for _ in range(REQUESTS_SEEN_MAX + 1):
         organization.client.whoami()
     seen = server.controls.requests()
-    assert len(seen) == REQUESTS_MAX + 1
+    assert len(seen) == REQUESTS_SEEN_MAX + 1
     assert seen[0].path.endswith("/refused")
 
 

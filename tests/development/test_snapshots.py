@@ -11,17 +11,13 @@ from typing import Any
 import pytest
 
 from keystead import ActivityStatus
+from keystead.api.developer_controls import FAULTS, RATE_LIMIT, RestoreUpdate, SnapshotNames, SnapshotUpdate
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import LimitReached
 from keystead.client.errors import ApiError, KeysteadError, NotFound, Unauthenticated
 from keystead.client.shapes import WalletAccountParams
-from keystead.server.development.snapshots import (
-    SNAPSHOTS_MAX,
-    RestoreUpdate,
-    SnapshotNames,
-    Snapshots,
-    SnapshotUpdate,
-)
+from keystead.server.bounds import SNAPSHOTS_MAX
+from keystead.server.development.snapshots import Snapshots
 from keystead.storage.open import open_store
 from keystead.storage.schema import migrate
 from keystead.testing import DevelopmentServer, TestOrganization
@@ -95,8 +91,8 @@ def test_reset_forgets_everything(server: DevelopmentServer) -> None:
     assert server.client.list_user_tags().user_tags == ()
     assert server.outbox.messages() == []
     assert not server.controls.clock.is_frozen
-    assert server.controls.get("faults", dict) == {"faults": []}
-    assert server.controls.get("rate-limit", dict) == {"perSecond": 0}
+    assert server.controls.read(FAULTS).faults == ()
+    assert server.controls.read(RATE_LIMIT).per_second == 0
     assert server.client.list_wallets().wallets[0].wallet_name == "Development"
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 
-import msgspec
 import pytest
 
+from keystead.api.developer_controls import WEBHOOKS, WebhooksUpdate
 from keystead.client.shapes import WebhookSubscription
 from keystead.testing import DevelopmentServer, TestOrganization
 from tests.support.callers import now_ms
@@ -38,7 +38,7 @@ def test_what_was_sent(server: DevelopmentServer, organization: TestOrganization
     assert seen.headers["X-Turnkey-Event-Id"] == webhook.event_id
     assert server.webhooks.sent(endpoint_id) == [seen]
     assert server.webhooks.sent("another") == []
-    server.controls.post("webhooks", {"clear": True}, msgspec.Raw)
+    server.controls.change(WEBHOOKS, WebhooksUpdate(clear=True))
     assert server.webhooks.sent() == []
     with pytest.raises(TimeoutError, match="0 of 1 webhooks"):
         server.webhooks.wait_for(activity_id, timeout_s=0.01)

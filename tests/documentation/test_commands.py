@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Iterator
@@ -35,6 +36,8 @@ def commands_of(page: Path) -> Iterator[str]:
 
 SHOWN = {command: page for page in PAGES for command in commands_of(page)}
 PLACEHOLDERS = {"COMMAND", "…"}
+OPERATORS = ("|", "&", ">", "#")
+"""What begins the next command, a redirection or a remark."""
 
 
 def test_there_are_commands() -> None:
@@ -44,7 +47,7 @@ def test_there_are_commands() -> None:
 @pytest.mark.parametrize("command", sorted(SHOWN))
 def test_a_command_that_a_page_shows(command: str) -> None:
     page = SHOWN[command]
-    _, *words = shlex.split(re.split(r" [|&>#]", command)[0])
+    _, *words = itertools.takewhile(lambda word: word[:1] not in OPERATORS, shlex.split(command))
     found: Any = typer.main.get_command(app)
     context = found.make_context("keystead", [], resilient_parsing=True)
     while hasattr(found, "commands"):

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import httpx
@@ -29,16 +29,28 @@ FOLLOWED = [*GUIDES, ROOT / "docs" / "exports.md", ROOT / "docs" / "webhooks.md"
 START_LIMIT_S = 60.0
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder in which `keystead dev` runs."""
-    process = start_keystead("dev", "--port", "0", "--quiet", cwd=tmp_path, output=tmp_path / "log")
+@contextmanager
+def started_in(folder: Path) -> Iterator[Path]:
+    """The folder, while `keystead dev` runs in it."""
+    process = start_keystead("dev", "--port", "0", "--quiet", cwd=folder, output=folder / "log")
     try:
-        _wait_until_ready(process, tmp_path)
-        yield tmp_path
+        _wait_until_ready(process, folder)
+        yield folder
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    with started_in(tmp_path):
+        yield tmp_path
+
+
+@pytest.fixture(scope="module")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with started_in(tmp_path_factory.mktemp("guides")) as folder:
+        yield folder
 
 
 def _wait_until_ready(process: ForkedProcess, folder: Path) -> None:
@@ -64,10 +76,11 @@ SAYS = {
     "ethers": f"(?:{DEVELOPMENT_ADDRESS}\n){{3}}",
     "solana": "true\n",
     "viem": f"(?:{DEVELOPMENT_ADDRESS}\n){{2}}",
-    "python": r"(?s).*'Payments'.*\['Development', 'Payments'\]\n",
+    "python": r"(?s).*'Payments \w+'.*\['Development', .*'Payments \w+'.*\]\n",
     "requests": r"(?s)Developer\nACTIVITY_STATUS_COMPLETED .*3 .*walletId.*",
     "exports": r"(?:test ){11}junk\n",
     "webhooks": r"\[ 'Activities true' \]\n(?:ACTIVITY_TYPE_CREATE_USER_TAG ACTIVITY_STATUS_COMPLETED\n){2}",
+    "spending-limits": r"(?s)signed 100000000\nsigned 50000000\n.*at most 150 in 24 hours; 150 is.*remaining 0\n",
     "approvals": r"(?s)ACTIVITY_STATUS_CONSENSUS_NEEDED sha256:.*",
 }
 """What the blocks of a guide print, where the guide says so or a wrong value would not fail by itself."""
@@ -80,8 +93,10 @@ def test_a_guide_that_is_not_run_says_so(name: str) -> None:
     assert "**The tests of Keystead do not run this program.**" in page.read_text()
 
 
-@pytest.mark.parametrize("guide", FOLLOWED, ids=lambda guide: guide.stem)
-def test_guide(guide: Path, folder: Path) -> None:
+@pytest.mark.parametrize("guide", [*FOLLOWED, *reversed(FOLLOWED)], ids=lambda guide: guide.stem)
+def test_guide(guide: Path, shared_folder: Path) -> None:
+    """Each guide twice, after each other guide and before it, on one server."""
+    folder = shared_folder
     printed = "".join(Reader(guide, folder).follow().values())
     assert re.fullmatch(SAYS.get(guide.stem, "(?s).+"), printed), printed
 

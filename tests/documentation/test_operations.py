@@ -42,7 +42,7 @@ def test_from_nothing_to_two_servers(postgres: PostgresServer, tmp_path: Path) -
     assert said.count('{"status":"ready"}') == 5
     assert "servers      4 processes" in said
     assert "keystead_processes 2.0" in said
-    assert said.count("No problem found.") == 3, "two looks at the status, and the restored database"
+    assert said.count("problem found.") == 3, "two looks at the status, and the restored database"
     assert "none on record" in said
     last_backup = [line for line in said.splitlines() if line.startswith("last backup") and line.endswith("ago")]
     assert len(last_backup) == 2

@@ -83,22 +83,25 @@ def test_the_places_of_the_console_that_it_names() -> None:
 
 
 def test_the_first_call_from_typescript(started: Credentials, folder: Path) -> None:
-    assert "Save it as `wallets.mts`" in README
-    (folder / "wallets.mjs").write_text(_block("ts"))  # it has no types, so it is JavaScript, too
-    (folder / "node_modules").symlink_to(PACKAGES)
-    done = subprocess.run([node(), "wallets.mjs"], cwd=folder, capture_output=True, text=True, timeout=120)
+    assert "Save it as `.keystead/try/wallets.mts`" in README
+    tried = folder / ".keystead" / "try"
+    tried.mkdir(exist_ok=True)
+    (tried / "wallets.mjs").write_text(_block("ts"))  # it has no types, so it is JavaScript, too
+    (tried / "node_modules").symlink_to(PACKAGES)
+    done = subprocess.run([node(), "wallets.mjs"], cwd=tried, capture_output=True, text=True, timeout=120)
     assert "walletName: 'Development'" in done.stdout, done.stderr
 
 
 def test_the_first_test(folder: Path) -> None:
-    assert "Save it as `test_wallets.py`" in README
-    (folder / "test_wallets.py").write_text(_block("python"))
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_wallets.py"]
+    assert "Save it as\n`.keystead/try/test_wallets.py`" in README
+    (folder / ".keystead" / "try").mkdir(parents=True, exist_ok=True)
+    (folder / ".keystead" / "try" / "test_wallets.py").write_text(_block("python"))
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".keystead/try/test_wallets.py"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert "1 passed" in done.stdout, done.stdout
 
 
 def test_the_commands_of_the_example_are_those_of_its_package() -> None:
     """tests/browser/example.mjs starts the same page and logs in."""
-    assert COMMANDS[1:] == ["cd examples/people-log-in", "npm install", "KEYSTEAD_AUTH_PROXY_ID=… npm start"]
+    assert COMMANDS[1:] == ["cd examples/people-log-in", "npm install", "npm start"]
     assert '"start"' in (ROOT / "examples" / "people-log-in" / "package.json").read_text()

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import msgspec
 import pytest
 
+from keystead.api.developer_controls import Control, ControlAnswer
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
@@ -18,7 +19,7 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.server.application import Application
 from keystead.server.background import background_task, log_unhandled
 from keystead.server.development.application import DevelopmentApplication
-from keystead.server.development.control import Control
+from keystead.server.development.control import ServedControl
 from keystead.server.http.messages import CallerAddress, HttpAnswer, HttpRequest
 from keystead.server.installation.deletions import Deletions
 from keystead.server.installation.purging import keep_purging
@@ -170,9 +171,8 @@ async def a_control(error: Exception) -> None:
 
     unused: Any = None
     inner = Application(Service(AllSettings(database_url="sqlite:///none.db", log_requests=False)))
-    application = DevelopmentApplication(
-        inner, {"broken": Control(name="broken", read=read)}, unused, unused, unused, unused
-    )
+    broken = ServedControl(declared=Control("broken", ControlAnswer), read=read)
+    application = DevelopmentApplication(inner, [broken], unused, unused, unused, unused)
     request = HttpRequest(
         method="GET",
         path="/dev/v1/broken",

@@ -13,8 +13,7 @@ import pytest
 from keystead.api.errors import Internal, ServiceError, Unavailable
 from keystead.delivery.outbox import Outbox
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
-from keystead.failures.pauses import pause_after
-from keystead.failures.rounds import Rounds
+from keystead.failures.rounds import Rounds, pause_after
 from keystead.server.installation.deletions import FIRST_WITHIN_S, Deletions
 from keystead.server.installation.purging import PERIOD_S, keep_purging
 from tests.support.virtual_time import run_in_virtual_time

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import secrets
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from tests.support.servers import Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="needs Linux")
 PATH = "/public/v1/submit/create_smart_contract_interface"
-LARGE = json.dumps([{"type": "function", "name": secrets.token_hex(125)} for _ in range(1_100)])
+LARGE = json.dumps([{"type": "function", "name": f"f{secrets.token_hex(120)}"} for _ in range(1_100)])
 """At random, so that it takes as much room in the database."""
 
 
@@ -48,9 +49,18 @@ def test_full_disk(installation: Installation, start: Callable[..., Server]) -> 
     for body in bodies:
         status, message = refusal(caller.post(PATH, body))
         assert (status, "sending the same request again is safe" in message) == (503, True), message
-    assert caller.asked("whoami")["userId"] == caller.user_id
+    for _ in range(3):
+        assert caller.asked("whoami")["userId"] == caller.user_id
+        status, message = refusal(server.http.get("/readyz"))
+        assert (status, message.startswith("not ready: the database did not do this")) == (503, True), message
     assert database.counts() == before
+    assert "works again" not in server.log.read_text(), "it only reads"
     server.limit_files(-1)
+    deadline = time.monotonic() + 30
+    while server.http.get("/readyz").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    assert server.log.read_text().count("the database works again") == 1
     for body in bodies:
         assert answered(caller.post(PATH, body))["activity"]["status"] == "ACTIVITY_STATUS_COMPLETED"
     assert database.counts()["activity"] == before["activity"] + 3

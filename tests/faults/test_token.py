@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from keystead.keys import master_key
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName
 from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, new_signer
 from tests.support.callers import answered

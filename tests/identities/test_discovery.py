@@ -12,10 +12,11 @@ import httpx
 import pytest
 
 from keystead.api.errors import InvalidRequest, ServiceError, Unavailable
-from keystead.identities import discovery
+from keystead.identities import web_answers
+from keystead.identities.bounds import ANSWER_BYTES_MAX
 from keystead.identities.discovery import CACHED_DEFAULT_S, CACHED_MAX_S, CACHED_MIN_S, PAUSE_S, Discovery
 from keystead.identities.issuers import KnownIssuers
-from keystead.identities.web_answers import ANSWER_BYTES_MAX, check_address
+from keystead.identities.web_answers import check_address
 from keystead.organizations.credentials.identities import ProvenIdentity
 from tests.support.issuers import Issuer
 
@@ -301,7 +302,7 @@ def test_an_outage_while_keys_are_cached() -> None:
 
 
 def test_a_request_to_a_slow_issuer_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery, "ANSWERS_WITHIN_S", 0.02)
+    monkeypatch.setattr(web_answers, "ANSWERS_WITHIN_S", 0.02)
     harness = DiscoveryHarness()
 
     async def patient() -> None:

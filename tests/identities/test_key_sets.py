@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from keystead.identities.key_sets import KEYS_MAX, BadKeySet, KeySet
-from keystead.identities.pinned import pinned_key_sets
+from keystead.identities.bounds import ISSUER_KEYS_MAX
+from keystead.identities.key_sets import BadKeySet, KeySet, pinned_key_sets
 from keystead.identities.tokens import BadToken, read_unverified
 from tests.support.issuers import Issuer, base64url, integer, rsa_key, write_keys_file
 
@@ -33,7 +33,7 @@ BAD_SETS: dict[str, bytes] = {
     "no keys": b"{}",
     "an empty list": b'{"keys": []}',
     "many brackets": b'{"keys": [' + b"[" * 10_000,
-    "too many": json.dumps({"keys": [RSA] * (KEYS_MAX + 1)}).encode(),
+    "too many": json.dumps({"keys": [RSA] * (ISSUER_KEYS_MAX + 1)}).encode(),
 }
 
 

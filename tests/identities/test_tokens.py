@@ -16,9 +16,10 @@ from cryptography.hazmat.primitives.hashes import SHA256, SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from keystead.api.errors import InvalidRequest
+from keystead.identities.bounds import ID_TOKEN_CHARACTERS_MAX
 from keystead.identities.issuers import KnownIssuers
 from keystead.identities.key_sets import KeySet
-from keystead.identities.tokens import CLOCK_SKEW_S, TOKEN_MAX
+from keystead.identities.tokens import CLOCK_SKEW_S
 from keystead.organizations.credentials.identities import ProvenIdentity
 from tests.support.issuers import ALGORITHMS, AUDIENCE, HOUR_S, Issuer, base64url, compact
 
@@ -159,7 +160,10 @@ REFUSED: dict[str, tuple[str, str]] = {
     "a blank": (" " + good(), "expected a JWT"),
     "padding": (good().replace(".", "=.", 1), "expected a JWT"),
     "not ASCII": (good()[:-1] + "é", "expected a JWT"),
-    "too long": (good(filler="x" * TOKEN_MAX), f"expected at most {TOKEN_MAX} characters"),
+    "too long": (
+        good(filler="x" * ID_TOKEN_CHARACTERS_MAX),
+        f"expected at most {ID_TOKEN_CHARACTERS_MAX} characters",
+    ),
     "header that is not base64": ("aaaaa.YQ.YQ", "header: not base64url"),
     "header that is not JSON": ("YWJj.YWJj.YWJj", "header: not JSON"),
     "header that is a list": (f"{base64url(b'[]')}.YQ.YQ", "header: expected an object, got a list"),

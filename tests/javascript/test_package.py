@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from keystead.client import dev_controls
+from keystead.client import dev_controls, dev_outbox, dev_webhooks
 from tests.compatibility.scripts import PACKAGES
+from tests.support.dev_servers import wait_until_ended
+from tools import developer_controls
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "js"
 HERE = Path(__file__).parent
@@ -112,26 +116,103 @@ def test_the_example_in_jest(runners: Path) -> None:
     assert json.loads(told)["numPassedTests"] == example.count("\ntest(")
 
 
-def test_the_server_ends_with_the_process_that_started_it(project: Path) -> None:
-    script = "import { start } from 'keystead'; const s = await start(); console.log(s.baseUrl); process.exit(0);"
-    base_url = run(project, "node", "--input-type=module", "--eval", script).strip()
-    asked = f"connect('{base_url}').clock.now()"
-    asks = f"import {{ connect }} from 'keystead'; await {asked}.then(() => process.exit(1), () => {{}});"
-    run(project, "node", "--input-type=module", "--eval", asks)
+KEYSTEAD = [sys.executable, "-m", "keystead"]
+WRAPPERS: dict[str, list[str]] = {
+    "none": KEYSTEAD,
+    "a shell that waits": ["sh", "-c", 'status=0; "$@" || status=$?; exit $status', "sh", *KEYSTEAD],
+    "npx": ["npx", "--no", "--offline", "--", "keystead-of-python"],
+    "one in another": ["sh", "-c", '"$@"; :', "sh", "npx", "--no", "--offline", "--", "keystead-of-python"],
+}
+"""Programs between the test process and the server."""
+
+STARTS = "import { start } from 'keystead'; const all = await Promise.all([start(), start()]);"
+TELLS = "console.log(all.map(({ baseUrl }) => baseUrl).join(' '));"
+ENDS = {
+    "exits": "process.exit(0);",
+    "throws": "throw new Error('on purpose');",
+    "SIGTERM": "process.kill(process.pid, 'SIGTERM'); await new Promise(() => setInterval(() => {}, 1000));",
+    "SIGKILL": "process.kill(process.pid, 'SIGKILL');",
+}
+"""How a test process ends while two servers of its own run."""
+
+IN_A_WORKER = """
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+const source = `Promise.all([import("keystead"), import("node:worker_threads")]).then(
+  async ([{ start }, { parentPort }]) => parentPort.postMessage((await start()).baseUrl));
+  setInterval(() => {}, 1000);`;
+for (let run = 0; run < 2; run += 1) {
+  const worker = new Worker(source, { eval: true });
+  const [baseUrl] = await once(worker, "message");
+  console.log(baseUrl);
+  await worker.terminate();
+}
+await new Promise((resolve) => process.stdin.once("end", resolve).resume());
+"""
+"""As vitest runs tests again in watch mode: the worker of the last run is terminated, and the process goes on."""
 
 
-def test_types_and_code_have_the_same_names() -> None:
-    """The declarations are written by hand: every method is in both, and Python has each of them, too."""
+@pytest.fixture
+def wrapped(project: Path) -> Path:
+    """The project with a package whose command starts Keystead, as `npx` finds it."""
+    command = project / "node_modules" / ".bin" / "keystead-of-python"
+    command.parent.mkdir(exist_ok=True)
+    command.write_text(f'#!/bin/sh\n{shlex.join(KEYSTEAD)} "$@"\nexit $?\n')
+    command.chmod(0o755)
+    return project
+
+
+def started(folder: Path, script: str, command: Sequence[str] = KEYSTEAD) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [str(shutil.which("node", path=ENVIRONMENT["PATH"])), "--input-type=module", "--eval", script],
+        cwd=folder,
+        env=ENVIRONMENT | {"KEYSTEAD_COMMAND": json.dumps(command)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_the_server_ends_with_the_process_that_started_it(wrapper: str, how: str, wrapped: Path) -> None:
+    process = started(wrapped, STARTS + TELLS + ENDS[how], WRAPPERS[wrapper])
+    told, errors = process.communicate(timeout=120)
+    assert len(told.split()) == 2, errors
+    wait_until_ended(told.split())
+
+
+def test_a_server_ends_with_the_worker_that_started_it(project: Path) -> None:
+    process = started(project, IN_A_WORKER)
+    assert process.stdout is not None
+    try:
+        wait_until_ended([process.stdout.readline().strip(), process.stdout.readline().strip()])
+        assert process.poll() is None
+    finally:
+        process.communicate(timeout=120)
+
+
+def test_the_methods_are_made_from_the_declaration() -> None:
+    for path, text in developer_controls.files().items():
+        assert path.read_text() == text, "run make generate"
+
+
+def test_the_types_and_the_code_beside_the_declaration_have_the_same_names() -> None:
     declared = (PACKAGE / "src" / "index.d.ts").read_text()
     written = (PACKAGE / "src" / "controls.js").read_text()
-    for name in ("Clock", "Faults", "Outbox", "Webhooks", "DevControls"):
+    for name, of_python in (
+        ("Outbox", dev_outbox.DevelopmentOutbox),
+        ("Webhooks", dev_webhooks.DevWebhooks),
+        ("DevControls", dev_controls.DevControls),
+    ):
         block = _block(declared, rf"(?:interface|class) {name} {{")
-        code = _block(written, rf"class {name} {{")
+        code = _block(written, rf"class {name} (?:extends Methods )?{{")
         methods = set(re.findall(r"^  (\w+)\(", block, re.MULTILINE)) - {"constructor"}
         assert methods == set(re.findall(r"^  (?:async )?(\w+)\(", code, re.MULTILINE)) - {"constructor"}
-    of_python = {name for name in vars(dev_controls.DevControls) if not name.startswith("_")}
-    snake = {re.sub(r"(?<!^)([A-Z])", lambda m: f"_{m[1].lower()}", name) for name in methods}
-    assert snake == of_python - {"get", "post", "close"}
+        snake = {re.sub(r"(?<!^)([A-Z])", lambda m: f"_{m[1].lower()}", method) for method in methods}
+        public = {method for method in vars(of_python) if not method.startswith("_")}
+        assert snake == public - {"read", "change", "close"}
 
 
 def test_its_version_is_the_one_of_the_python_package() -> None:

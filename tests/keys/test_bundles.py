@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message, read_target
+from keystead.chains.bounds import BUNDLE_MESSAGE_CHARACTERS_MAX
+from keystead.chains.bundle_texts import read_message, read_target
 from keystead.keys.bundles import BundleBroken, BundleKey, open_sealed
 from keystead.primitives.hpke import seal
 from tests.support import bundles
@@ -236,7 +237,7 @@ MESSAGE = {"encappedPublic": POINT, "ciphertext": "00" * 16}
         json.dumps({**MESSAGE, "ciphertext": "00" * 16 + "0"}),
         json.dumps({**MESSAGE, "ciphertext": "zz" * 16}),
         json.dumps({**MESSAGE, "ciphertext": None}),
-        json.dumps({**MESSAGE, "ciphertext": "00" * (MESSAGE_LENGTH_MAX // 2)}),
+        json.dumps({**MESSAGE, "ciphertext": "00" * (BUNDLE_MESSAGE_CHARACTERS_MAX // 2)}),
     ],
     ids=lambda text: repr(text[:40]),
 )

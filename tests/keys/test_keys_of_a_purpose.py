@@ -25,10 +25,9 @@ from keystead.keys.master_key_source import (
     open_master_keys,
 )
 from keystead.keys.one_time_codes import code_digest, new_otp_key, open_attempt
-from keystead.keys.proof_key import ProofKey
+from keystead.keys.proof_key import ProofKey, WebhookKey
 from keystead.keys.sealing import DataKey, SealBroken
 from keystead.keys.secret_files import MasterKeyError
-from keystead.keys.webhook_key import WebhookKey
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.signer_values import ClientMessage, OtpAttempt
 from keystead.primitives.hpke import seal

@@ -13,8 +13,7 @@ from keystead.api.errors import Unavailable
 from keystead.keys.master_key_source import KeyFile, parse_source
 from keystead.keys.sealing import DataKey, MasterKey, Purpose, SealBroken, SealContext
 from keystead.keys.secret_files import MasterKeyError
-from keystead.keys.token_key import TokenKey, create_token_key, open_token_key
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKey, TokenKeyName, create_token_key, open_token_key
 from keystead.organizations.kinds.data_key import Sealed
 from tests.support.softhsm import MODULE, PIN, needs_softhsm
 

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from keystead.keys import master_key
-from keystead.operations.policies.policy_trials import TRIED_SECONDS_MAX
+from keystead.operations.bounds import TRIED_SECONDS_MAX
 from keystead.primitives.share import Share, Work
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
 from tests.support.hanging import PATIENCE_S

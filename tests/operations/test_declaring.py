@@ -12,8 +12,7 @@ from keystead.api.catalogue import activity_kind
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations import CATALOGUE
-from keystead.operations.declare import activity
-from keystead.operations.declared_types import declared_types
+from keystead.operations.declare import activity, declared_types
 from keystead.organizations.organization import Organization
 from keystead.pipeline.context import ContextSource, ForeignSource
 from keystead.pipeline.execution import (

@@ -8,8 +8,7 @@ import pytest
 
 from keystead import generate_api_key
 from keystead.operations.activity_descriptions import DESCRIBED_AT_ONCE
-from keystead.operations.missing_approvals import WAYS_MAX
-from keystead.operations.own_addresses import LOOKED_UP_MAX
+from keystead.operations.bounds import MISSING_POLICIES_MAX, OWN_ADDRESSES_MAX
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, answered, refusal, unique, user_params
 from tests.support.servers import Server
@@ -74,11 +73,13 @@ def test_addresses_of_the_organization_have_the_names_of_their_wallets(root: Cal
 
 def test_a_few_addresses_of_an_activity_are_looked_up(root: Caller) -> None:
     address = _wallet(root, "many times")["addresses"][0]
-    users = [user_params(generate_api_key().public_key) | {"userName": address} for _ in range(LOOKED_UP_MAX + 1)]
+    users = [
+        user_params(generate_api_key().public_key) | {"userName": address} for _ in range(OWN_ADDRESSES_MAX + 1)
+    ]
     made = root.submitted("create_users", {"users": users})
     [described] = root.asked("describe_activities", activityIds=[made["id"]])["activityDescriptions"]
     named = [each for each in described["facts"] if each["text"] == "'many times'"]
-    assert 0 < len(named) <= LOOKED_UP_MAX
+    assert 0 < len(named) <= OWN_ADDRESSES_MAX
 
 
 def test_ids_have_the_names_of_their_records(root: Caller) -> None:
@@ -150,7 +151,7 @@ def test_a_description_names_a_few_policies_that_wait(root: Caller) -> None:
     policy = {"effect": "EFFECT_ALLOW", "condition": "activity.kind == 'CREATE_USER_TAG'"}
     waiting_for = [
         policy | {"policyName": unique("waits"), "consensus": f"approvers.count() >= {2 + number}"}
-        for number in range(WAYS_MAX + 2)
+        for number in range(MISSING_POLICIES_MAX + 2)
     ]
     for _ in waiting_for:
         root.new_user()
@@ -158,7 +159,7 @@ def test_a_description_names_a_few_policies_that_wait(root: Caller) -> None:
     waiting = answered(asking.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []}))["activity"]
     [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
     *by_policy, by_quorum = described["missingApprovals"]
-    assert [way["policyId"] for way in by_policy] == made[:WAYS_MAX]
+    assert [way["policyId"] for way in by_policy] == made[:MISSING_POLICIES_MAX]
     assert by_quorum["userIds"] == [root.user_id]
     root.submitted("delete_policies", {"policyIds": made})
 

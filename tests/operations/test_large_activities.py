@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from keystead.operations.activities import PAGE_BYTES_MAX
+from keystead.operations.bounds import PAGE_BYTES_MAX
 from keystead.stamps.signing import generate_api_key
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, Headers, answered

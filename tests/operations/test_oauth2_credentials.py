@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from keystead.sessions.compact_jwt import read_compact
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from tests.support import bundles
 from tests.support.callers import Caller, answered, refusal, unique
 from tests.support.oauth2_provider import BAD_CODE, SECRET, SILLY_CODE, UNREADABLE_CODE

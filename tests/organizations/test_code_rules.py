@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from keystead.api.enums import OtpType
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
-from keystead.sessions.one_time_codes import ATTEMPTS_MAX, CodeForm
+from keystead.sessions.bounds import CODE_ATTEMPTS_MAX
+from keystead.sessions.one_time_codes import CodeForm
 from tests.organizations.records import NOW_MS
 
 LIFE_MS = 300_000
@@ -28,8 +29,8 @@ OPEN: list[tuple[str, dict[str, Any], int, bool]] = [
     ("new", {}, 0, True),
     ("in its last millisecond", {}, LIFE_MS - 1, True),
     ("expired", {}, LIFE_MS, False),
-    ("with one attempt left", {"attempts": ATTEMPTS_MAX - 1}, 0, True),
-    ("locked", {"attempts": ATTEMPTS_MAX}, 0, False),
+    ("with one attempt left", {"attempts": CODE_ATTEMPTS_MAX - 1}, 0, True),
+    ("locked", {"attempts": CODE_ATTEMPTS_MAX}, 0, False),
     ("used", {"used_at_ms": NOW_MS}, 0, False),
 ]
 
@@ -41,7 +42,7 @@ def test_whether_an_attempt_may_succeed(fields: dict[str, Any], after_ms: int, i
 
 def test_wrong_attempts_lock_a_code_and_a_right_one_uses_it() -> None:
     code = CODE
-    for number in range(1, ATTEMPTS_MAX + 1):
+    for number in range(1, CODE_ATTEMPTS_MAX + 1):
         assert code.is_open(NOW_MS)
         code = code.after_wrong_attempt()
         assert (code.revision, code.attempts) == (1 + number, number)

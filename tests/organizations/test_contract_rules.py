@@ -7,7 +7,8 @@ from msgspec.structs import replace
 
 from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
-from keystead.organizations.contract_interfaces import INTERFACE_BYTES_MAX, check_free, check_interface
+from keystead.organizations.bounds import INTERFACE_BYTES_MAX
+from keystead.organizations.contract_interfaces import check_free, check_interface
 from keystead.organizations.kinds.contract_interfaces import ContractInterface
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Put, Remove, apply

@@ -13,9 +13,8 @@ from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
 from keystead.api.records import PrivateKey, PrivateKeyAddress, Tag, User
 from keystead.organizations.kinds.account_contacts import AccountContacts
-from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.tags import TAGS
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.labels import check_unique
 from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.lookups import Lookup, LookupKind, identity_lookup_value, user_lookups

@@ -129,7 +129,7 @@ def test_too_many_rows(rows: int, fits: bool, monkeypatch: pytest.MonkeyPatch) -
     key, the name, and two of the contact."""
     people = harness()
     people.submit("Ana", "update_user_email", {"userId": people.user_ids[NAMES[0]], "userEmail": "a@example.com"})
-    monkeypatch.setattr(changes, "ROWS_MAX", rows)
+    monkeypatch.setattr(changes, "CHANGED_ROWS_MAX", rows)
     before, parameters = people.organization, {"userIds": [people.user_ids[NAMES[0]]]}
     if fits:
         assert people.submit("Ana", "delete_users", parameters).status is ActivityStatus.COMPLETED

@@ -8,7 +8,7 @@ import pytest
 
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest, PermissionDenied
-from keystead.organizations.import_targets import LIFETIME_MS, OPEN_MAX, open_targets
+from keystead.organizations.import_targets import LIFETIME_MS, OPEN_TARGETS, open_targets
 from keystead.organizations.kinds.import_targets import ImportKind
 from keystead.pipeline.activity import RecordedActivity
 from tests.support import bundles
@@ -81,12 +81,12 @@ def test_expired_targets_are_deleted_with_the_next_target() -> None:
 def test_the_oldest_target_is_deleted_for_a_new_one() -> None:
     people = harness()
     begin(people, kind="private_key")
-    for _ in range(OPEN_MAX[ImportKind.WALLET]):
+    for _ in range(OPEN_TARGETS[ImportKind.WALLET]):
         begin(people)
     first = min(id_ for id_, one in people.organization.import_targets.items() if one.kind is ImportKind.WALLET)
     begin(people)
     assert first not in people.organization.import_targets
-    assert left(people) == OPEN_MAX[ImportKind.WALLET]
+    assert left(people) == OPEN_TARGETS[ImportKind.WALLET]
     assert left(people, kind=ImportKind.PRIVATE_KEY) == 1
 
 

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 from keystead.api.records import MfaPolicy, Timestamp, User
 from keystead.pipeline.mfa import STEPS_MAX, MfaConditions, enforced_policies
 from keystead.pipeline.policy_set_cache import MFA_CHARACTERS_MAX, evaluated_conditions
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import EvaluationContext
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.language.expression import CompiledExpression, Expression, compile_stored
 from keystead.policies.policy import mfa_condition_source
 from keystead.primitives.unreadable import Unreadable

@@ -12,6 +12,7 @@ from keystead.api.errors import InvalidRequest, LimitReached, NotFound, Permissi
 from keystead.operations.activities import recorded_bytes
 from keystead.pipeline import vote
 from keystead.pipeline.activity import RecordedActivity, voter_bytes
+from keystead.pipeline.bounds import VOTE_BYTES_MAX
 from tests.support.approval_flows import new_user
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
 
@@ -118,7 +119,7 @@ def test_the_body_of_a_vote_is_short(name: str) -> None:
     harness = quorum_of_two()
     activity = asked(harness, "R1")
     body = harness.body(name, {"fingerprint": activity.fingerprint})
-    padded = body[:-1] + b" " * (vote.VOTE_BYTES_MAX - len(body)) + b"}"
+    padded = body[:-1] + b" " * (VOTE_BYTES_MAX - len(body)) + b"}"
     with pytest.raises(InvalidRequest, match="at most 4096 bytes, and this one has 4097"):
         harness.send("R2", name, padded[:-1] + b" }")
     assert harness.activities() == [activity]

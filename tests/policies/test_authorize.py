@@ -293,7 +293,7 @@ def test_a_denial_that_costs_too_much_to_evaluate_denies() -> None:
 def test_a_stored_policy_that_no_longer_compiles_is_unknown() -> None:
     broken = deny("eth.tx.gone == 1")
     with pytest.raises(InvalidRequest):
-        check_policy(broken)
+        check_policy(broken, None)
     decision = authorize(*request("A", "DELETE_USERS", [broken, allow()]))
     assert decision.verdict is EXPLICIT
     assert decision.evaluations[0].outcome is EvaluationOutcome.DENY_EXPLICIT

@@ -8,7 +8,7 @@ import pytest
 
 from keystead.policies.language.namespaces import KEYWORDS, Clause
 from keystead.policies.language.syntax import ExpressionRefused
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from tests.support.policy_fixtures import compiled
 
 CONDITION, CONSENSUS, TIME = Clause.CONDITION, Clause.CONSENSUS, Clause.TIME
@@ -155,6 +155,8 @@ def paths(path: str, kind: Type) -> list[str]:
             return [f"{path}.count() == 0", *paths(f"{path}[0]", item)]
         case MapOf(value=value):
             return paths(f"{path}['a']", value)
+        case NamedByOrganization(value=value):
+            return paths(f"{path}.daily", value)
         case StructOf(fields=fields):
             return [text for name, field in fields.items() for text in paths(f"{path}.{name}", field)]
         case _:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.compared_values import SHOWN_MAX, compared_values
+from keystead.policies.bounds import COMPARED_VALUES_SHOWN_MAX
+from keystead.policies.compared_values import compared_values
 
 VALUES = {
     "activity": {"kind": "SIGN_TRANSACTION", "params": {"type": "T"}},
@@ -41,4 +42,4 @@ def test_values(condition: str, found: dict[str, Any]) -> None:
 def test_bounded() -> None:
     many = {"solana": {"tx": {"account_keys": [str(number) for number in range(1_000)]}}}
     (values,) = compared_values("solana.tx.account_keys.contains('A')", many).values()
-    assert len(values) == SHOWN_MAX
+    assert len(values) == COMPARED_VALUES_SHOWN_MAX

@@ -10,11 +10,11 @@ import pytest
 
 from keystead.api.catalogue import activity_kind
 from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShape
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.namespaces import CONTROLS, KEYWORDS, PARAMS, Clause
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.policies.linting.condition_analysis import ConditionAnalysis
 from keystead.policies.resources import GOVERNED_KINDS, ROOT_ONLY
 from tests.support.policy_fixtures import compiled
@@ -27,7 +27,7 @@ def filled(kind: Type) -> Any:
             return {name: filled(member) for name, member in fields.items()}
         case ListOf(item=item):
             return [filled(item)]
-        case MapOf(value=value):
+        case MapOf(value=value) | NamedByOrganization(value=value):
             return {"key": filled(value)}
         case _:
             values: dict[Scalar, Any] = {Scalar.BOOL: True, Scalar.INT: 7, Scalar.NUMERAL: 7}
@@ -114,7 +114,7 @@ def test_the_analysis_agrees_with_evaluation(condition: str) -> None:
     result = ConditionAnalysis(ACTIVITY_SHAPES).of(parse(condition))
     expression = compiled(condition)
     for bit, request in REQUESTS:
-        value = expression.evaluate(EvaluationContext(request), Budget(STEPS_MAX))
+        value = expression.evaluate(EvaluationContext(request), Budget(EXPRESSION_STEPS_MAX))
         assert isinstance(value, NotApplicable) == bool(result.lacking & bit), request
         assert not result.true & ~result.lacking & bit or value is True, request
         assert not result.false & ~result.lacking & bit or value is False, request
@@ -127,4 +127,4 @@ def test_shapes_are_of_every_kind() -> None:
 
 def test_shapes_know_every_keyword() -> None:
     paths = {path.split(".")[0] for path in ACTIVITY_SHAPES.present}
-    assert paths == set(KEYWORDS[Clause.CONDITION])
+    assert paths | {CONTROLS} == set(KEYWORDS[Clause.CONDITION])  # every activity has the controls

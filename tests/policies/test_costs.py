@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, Unknown
 from tests.support.hanging import not_hanging
 from tests.support.policy_fixtures import compiled, value_of
 
@@ -57,7 +57,7 @@ NESTED = "wallets.all(a, wallets.all(b, wallets.all(c, wallets.all(d, a.id == b.
 def test_costs_are_bounded(text: str, values: Mapping[str, Any]) -> None:
     expression = compiled(text)
     with not_hanging():
-        error = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
+        error = expression.evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX))
     assert isinstance(error, Unknown)
     assert "steps" in error.reason
 
@@ -71,4 +71,4 @@ def test_a_string_of_a_million_digits_is_not_read() -> None:
 
 def test_ordinary_work_stays_far_below_the_limit() -> None:
     assert value_of("wallets.all(w, w.id != 'x' && w.imported)", {"wallets": MANY * 10}) is True
-    assert STEPS_MAX == 100_000
+    assert EXPRESSION_STEPS_MAX == 100_000

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.policies.authorize import Verdict, authorize
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, NotApplicable, Unknown
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Unknown
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.resources import OWN_RIGHTS
@@ -28,7 +28,7 @@ def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int) -> None
     expression, tree = compiled(text), parse(text)
     for _ in range(5):
         values = random_values(chance)
-        value = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
+        value = expression.evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX))
         found = UNKNOWN if isinstance(value, Unknown) else value
         found = NOT_APPLICABLE if isinstance(value, NotApplicable) else found
         expected = interpreted(tree, Clause.CONDITION, values)
@@ -42,11 +42,11 @@ def test_what_is_known_stays_so_whatever_the_unreadable_values_are(seed: int, de
     expression = compiled(Writer(chance).condition(depth))
     for _ in range(5):
         values = random_values(chance, literals=False)
-        value = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
+        value = expression.evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX))
         if isinstance(value, bool):
             for _ in range(5):
                 completed = readable_anyhow(values, chance)
-                assert expression.evaluate(EvaluationContext(completed), Budget(STEPS_MAX)) is value, (
+                assert expression.evaluate(EvaluationContext(completed), Budget(EXPRESSION_STEPS_MAX)) is value, (
                     expression.source,
                     values,
                     completed,

@@ -184,14 +184,14 @@ def test_no_row_is_missing() -> None:
 )
 def test_refused_at_creation(row: int, consensus: str, condition: str, time: str, clause: str, reason: str) -> None:
     with pytest.raises(InvalidRequest) as refused:
-        check_policy(policy(Effect.ALLOW, condition, consensus, time))
+        check_policy(policy(Effect.ALLOW, condition, consensus, time), None)
     assert refused.value.message.startswith(f"invalid policy {clause}: ")
     assert reason in refused.value.message
 
 
 def test_the_documented_text_of_an_unknown_field() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        check_policy(policy(Effect.ALLOW, "eth.tx.foo == 1"))
+        check_policy(policy(Effect.ALLOW, "eth.tx.foo == 1"), None)
     assert refused.value.message.startswith(
         "invalid policy condition: Expression cannot be evaluated: field does not exist: eth.tx.foo"
     )

@@ -7,15 +7,9 @@ from typing import Any
 
 import pytest
 
-from keystead.policies.explanation import PARTS_MAX, Part, explain
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import (
-    STEPS_MAX,
-    EvaluationContext,
-    NotApplicable,
-    Unknown,
-    Value,
-)
+from keystead.policies.bounds import EXPLANATION_PARTS_MAX, EXPRESSION_STEPS_MAX
+from keystead.policies.explanation import Part, explain
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Unknown, Value
 from keystead.policies.language.expression import Expression, ExpressionSource
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.namespaces import Clause
@@ -146,7 +140,7 @@ def test_parts_in_order(clause: Clause, text: str, expected: list[Any]) -> None:
 def test_many_parts_and_long_values_are_cut() -> None:
     text = " && ".join(["eth.tx.data == '0x'"] * 300)
     parts = explain(ExpressionSource(text, Clause.CONDITION), {"eth": {"tx": {"data": "f" * 100_000}}})
-    assert len(parts) == PARTS_MAX
+    assert len(parts) == EXPLANATION_PARTS_MAX
     assert max(len(value.value) for part in parts for value in part.values) < 300
 
 
@@ -161,7 +155,7 @@ def test_the_first_part_has_the_value_that_decides() -> None:
             expression = Expression(source)
         except ExpressionRefused:
             continue
-        decided = expression.evaluate(EvaluationContext(values), Budget(STEPS_MAX))
+        decided = expression.evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX))
         whole = explain(source, values)[0].value
         assert (type(whole), in_words(whole)) == (type(decided), in_words(decided)), source.text
         compared += 1

@@ -11,9 +11,8 @@ from random import Random
 
 import pytest
 
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
-from keystead.policies.language.grammar import LENGTH_MAX
+from keystead.policies.bounds import EXPRESSION_CHARACTERS_MAX, EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.language.syntax import ExpressionRefused
 from tests.support.expression_generator import random_text, random_values
@@ -41,7 +40,8 @@ def outcome(text: str, clause: Clause) -> str:
         assert 1 <= refused.place.line <= len(lines)
         assert 1 <= refused.place.column <= len(lines[refused.place.line - 1]) + 1
         return "refused"
-    return f"evaluated: {type(expression.evaluate(EvaluationContext(VALUES[clause]), Budget(STEPS_MAX))).__name__}"
+    value = expression.evaluate(EvaluationContext(VALUES[clause]), Budget(EXPRESSION_STEPS_MAX))
+    return f"evaluated: {type(value).__name__}"
 
 
 def test_random_texts() -> None:
@@ -84,7 +84,10 @@ def test_random_texts() -> None:
     ),
 )
 def test_one_thing_over_and_over(unit: str) -> None:
-    for text in (unit * (LENGTH_MAX // len(unit)), "a" + unit * ((LENGTH_MAX - 1) // len(unit))):
+    for text in (
+        unit * (EXPRESSION_CHARACTERS_MAX // len(unit)),
+        "a" + unit * ((EXPRESSION_CHARACTERS_MAX - 1) // len(unit)),
+    ):
         with not_hanging():
             for clause in Clause:
                 outcome(text, clause)

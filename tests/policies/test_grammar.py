@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from keystead.policies.language.grammar import DEPTH_MAX, LENGTH_MAX, parse
+from keystead.policies.bounds import EXPRESSION_CHARACTERS_MAX, EXPRESSION_DEPTH_MAX
+from keystead.policies.language.grammar import parse
 from keystead.policies.language.syntax import (
     Comparison,
     Contains,
@@ -152,7 +153,7 @@ REFUSED = [
     Refused("a == \u0661", 1, 6, "unexpected '١'"),
     Refused(f"a == {2**256}", 1, 6, "beyond the largest integer"),
     Refused(f"a == {'9' * 9000}", 1, 6, "beyond the largest integer"),
-    Refused("a == '" + "x" * LENGTH_MAX + "'", 1, 1, "at most 10000"),
+    Refused("a == '" + "x" * EXPRESSION_CHARACTERS_MAX + "'", 1, 1, "at most 10000"),
     Refused("(" * 65 + "a" + ")" * 65, 1, 65, "more than 64 levels"),
     Refused("!" * 65 + "a", 1, 65, "more than 64 levels"),
     Refused("[" * 5000 + "]" * 5000, 1, 65, "more than 64 levels"),
@@ -179,9 +180,9 @@ def test_a_chain_is_not_deep() -> None:
 
 
 def test_the_deepest_expression_is_accepted() -> None:
-    parse("(" * (DEPTH_MAX - 1) + "a" + ")" * (DEPTH_MAX - 1))
-    parse("a" + ".b" * (DEPTH_MAX - 1))
-    parse("!" * (DEPTH_MAX - 1) + "a")
+    parse("(" * (EXPRESSION_DEPTH_MAX - 1) + "a" + ")" * (EXPRESSION_DEPTH_MAX - 1))
+    parse("a" + ".b" * (EXPRESSION_DEPTH_MAX - 1))
+    parse("!" * (EXPRESSION_DEPTH_MAX - 1) + "a")
 
 
 def test_nodes_have_their_places() -> None:

@@ -20,8 +20,8 @@ from keystead.chains.solana.facts import SolanaTransaction
 from keystead.chains.tron.facts import TronTransaction
 from keystead.pipeline.mfa import MfaConditions
 from keystead.policies.authorize import Rule, Verdict, authorize
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Unknown
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, Unknown
 from keystead.policies.language.expression import Expression, compile_stored
 from keystead.policies.language.namespaces import KEYWORDS, Clause
 from keystead.policies.language.types import TEXTS, ListOf, MapOf, Scalar, StructOf, Type
@@ -185,11 +185,13 @@ UNREADABLE = [
 def test_no_value_of_an_unreadable_fact_is_known(keywords: Mapping[str, Any], path: str, kind: Type) -> None:
     values = condition_values(RequestedActivity(type=f"ACTIVITY_TYPE_{SIGN}"), keywords)
     for condition in about_any_value(path, kind):
-        assert isinstance(compiled(condition).evaluate(EvaluationContext(values), Budget(STEPS_MAX)), Unknown), (
+        assert isinstance(
+            compiled(condition).evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX)), Unknown
+        ), condition
+    for condition in through_its_list(path, kind):
+        assert compiled(condition).evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX)) is not False, (
             condition
         )
-    for condition in through_its_list(path, kind):
-        assert compiled(condition).evaluate(EvaluationContext(values), Budget(STEPS_MAX)) is not False, condition
 
 
 @pytest.mark.parametrize(("keywords", "path", "kind"), UNREADABLE)

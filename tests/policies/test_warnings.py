@@ -10,10 +10,10 @@ from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy, Timestamp
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation, alternatives
+from keystead.policies.bounds import ANALYZED_MFA_CHARACTERS_MAX
 from keystead.policies.linting.literals import KnownIds
 from keystead.policies.linting.warnings import (
     DENY_RAW_PAYLOADS,
-    MFA_CHARACTERS_MAX,
     ServerSettings,
     WarningCode,
     policy_warnings,
@@ -355,7 +355,7 @@ def test_of_some_policies_alone() -> None:
 
 def test_mfa_policies_beyond_a_number_of_characters_are_left_out() -> None:
     """The policies of a user are looked at together, so none of a user's is left out alone."""
-    condition = "false".ljust(MFA_CHARACTERS_MAX // 20)
+    condition = "false".ljust(ANALYZED_MFA_CHARACTERS_MAX // 20)
 
     def of_user(user: int, count: int) -> list[MfaPolicy]:
         return [mfa_policy(f"{user} {number}", condition) for number in range(count)]

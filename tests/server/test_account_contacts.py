@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from keystead.organizations.contacts.contact_evidence import GOOGLE
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase
 from tests.server.test_auth_proxy import ask, new_proxy, sign_up

@@ -17,7 +17,7 @@ import pytest
 from keystead.api.enums import OtpType
 from keystead.api.identifiers import new_id
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.sessions.verification_tokens import VerificationToken
 from keystead.signer.installation_keys import VERIFICATION_KEY
 from keystead.signer.local import LocalSigner

@@ -6,7 +6,8 @@ import ipaddress
 
 import pytest
 
-from keystead.server.http.caller_address import PROXIES_MAX, CallerAddresses
+from keystead.server.bounds import PROXIES_MAX
+from keystead.server.http.caller_address import CallerAddresses
 from keystead.server.http.messages import Header
 from keystead.server.settings.settings import ForwardedHeader
 

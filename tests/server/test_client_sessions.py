@@ -8,7 +8,7 @@ import time
 import pytest
 
 from keystead.client import AsyncClient, Client
-from keystead.client.sessions import SessionStamper, read_session_token
+from keystead.client.client import SessionStamper, read_session_token
 from tests.support.callers import unique
 from tests.support.servers import Server
 

@@ -8,16 +8,17 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.api.errors import InvalidRequest, PermissionDenied, Unauthenticated
 from keystead.client.credentials import Credentials
 from keystead.console import ConsoleLogins, OidcLogin, console_files
-from keystead.server.console.link import PATH, ConsoleLink
+from keystead.server.console.link import LINK_PATH, LINK_REQUEST, LINKS_MAX, LOGIN_PATH, ConsoleLinks
 from keystead.server.console.logins import console_logins
 from keystead.server.http.messages import CallerAddress, HttpRequest
 from keystead.server.settings.settings import Settings, SettingsError
 from keystead.stamps.api_key import read_stamp, verify_stamp
-from keystead.stamps.signing import generate_api_key
+from keystead.stamps.signing import ApiKeyPair, ApiKeyStamper, generate_api_key
 from tests.conftest import StartServer
 from tests.support.callers import refusal
 from tests.support.servers import Installation, Server
@@ -137,14 +138,32 @@ def test_a_setting_turns_it_off(make_sqlite: Any, start: StartServer, installati
         assert refusal(server.caller.http.get(path))[0] == 404
 
 
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [("text/html,application/xhtml+xml,*/*;q=0.8", 303), ("application/json", 200), ("*/*", 200), ("", 200)],
+)
+def test_a_browser_at_the_servers_address_is_led_to_the_console(
+    accept: str, status: int, http: httpx.Client
+) -> None:
+    answer = http.get("/", headers={"accept": accept})
+    assert answer.status_code == status
+    assert answer.headers.get("location") == ("/console/" if status == 303 else None)
+    if status == 303:
+        assert (
+            http.get("/", headers={"accept": accept}, follow_redirects=True)
+            .headers["content-type"]
+            .startswith("text/html")
+        )
+
+
 def test_serve_has_no_link(http: httpx.Client) -> None:
-    assert refusal(http.post(PATH, json={"secret": "", "publicKey": ""}))[0] == 404
+    assert refusal(http.post(LOGIN_PATH, json={"secret": "", "publicKey": ""}))[0] == 404
 
 
 # The link of `keystead dev`
 
 
-def _link() -> tuple[ConsoleLink, str]:
+def _link() -> tuple[ConsoleLinks, str]:
     credentials = Credentials(
         base_url="http://localhost:8080",
         organization_id="0190f1b6-0000-7000-8000-000000000001",
@@ -152,8 +171,14 @@ def _link() -> tuple[ConsoleLink, str]:
         api_public_key=KEY.public_key,
         api_private_key=KEY.private_key,
     )
-    link = ConsoleLink(credentials)
-    return link, link.url(credentials.base_url).partition("#login=")[2]
+    links = ConsoleLinks(credentials)
+    return links, _secret_in(links.new_link())
+
+
+def _secret_in(link: str) -> str:
+    page, _, secret = link.partition("#login=")
+    assert page == "/console/"
+    return secret
 
 
 def _asked(secret: str, client: str = "127.0.0.1", **headers: str) -> HttpRequest:
@@ -162,7 +187,7 @@ def _asked(secret: str, client: str = "127.0.0.1", **headers: str) -> HttpReques
     }
     return HttpRequest(
         method="POST",
-        path=PATH,
+        path=LOGIN_PATH,
         client=CallerAddress(client),
         headers=[(name.encode(), value.encode()) for name, value in sent.items()],
         body=msgspec.json.encode({"secret": secret, "publicKey": "02" + "11" * 32}),
@@ -172,14 +197,16 @@ def _asked(secret: str, client: str = "127.0.0.1", **headers: str) -> HttpReques
 @pytest.mark.parametrize("host", ["localhost:8080", "127.0.0.1:8080", "[::1]:8080", "localhost"])
 def test_the_link_stamps_one_login(host: str) -> None:
     link, secret = _link()
-    login = msgspec.json.decode(link.answer(_asked(secret, host=host, origin=f"http://{host}"), 1_764_000_000_000))
+    login = msgspec.json.decode(
+        link.answer(LOGIN_PATH, _asked(secret, host=host, origin=f"http://{host}"), 1_764_000_000_000)
+    )
     stamp = read_stamp(login["stamp"].encode())
     verify_stamp(stamp, login["body"].encode())
     body = msgspec.json.decode(login["body"])
     assert (stamp.public_key, body["type"]) == (KEY.public_key, "ACTIVITY_TYPE_STAMP_LOGIN")
     assert (body["timestampMs"], body["parameters"]["publicKey"]) == ("1764000000000", "02" + "11" * 32)
     with pytest.raises(PermissionDenied, match="used before"):
-        link.answer(_asked(secret), 1_764_000_000_000)
+        link.answer(LOGIN_PATH, _asked(secret), 1_764_000_000_000)
     assert secret not in repr(link)
 
 
@@ -200,8 +227,46 @@ REFUSED: list[tuple[str, dict[str, str], type[Exception]]] = [
 def test_the_link_is_for_this_machine(how: str, differs: dict[str, str], error: type[Exception]) -> None:
     link, secret = _link()
     with pytest.raises(error):
-        link.answer(_asked(**{"secret": secret, **differs}), 1_764_000_000_000)
-    link.answer(_asked(secret), 1_764_000_000_000)  # a refused request does not use it up
+        link.answer(LOGIN_PATH, _asked(**{"secret": secret, **differs}), 1_764_000_000_000)
+    link.answer(LOGIN_PATH, _asked(secret), 1_764_000_000_000)  # a refused request does not use it up
+
+
+def _wanted(key: ApiKeyPair | None, body: bytes = LINK_REQUEST, **headers: str) -> HttpRequest:
+    """A request for another link, stamped with this key."""
+    request = _asked("", **headers)
+    stamp = [] if key is None else [ApiKeyStamper(key.public_key, key.private_key).stamp(body)]
+    stamped = [(name.lower().encode(), value.encode()) for name, value in stamp]
+    return replace(request, path=LINK_PATH, body=body, headers=[*request.headers, *stamped])
+
+
+def test_whoever_has_the_key_gets_more_links() -> None:
+    """Each works once; of many that nobody used, the newest ones do."""
+    links, first = _link()
+    wanted = [
+        _secret_in(msgspec.json.decode(links.answer(LINK_PATH, _wanted(KEY), 0))["link"]) for _ in range(LINKS_MAX)
+    ]
+    assert len({first, *wanted}) == LINKS_MAX + 1
+    for secret in wanted:
+        links.answer(LOGIN_PATH, _asked(secret), 1_764_000_000_000)
+    for secret in (first, *wanted):
+        with pytest.raises(PermissionDenied, match="keystead console"):
+            links.answer(LOGIN_PATH, _asked(secret), 1_764_000_000_000)
+
+
+NO_LINKS: list[tuple[str, HttpRequest, type[Exception]]] = [
+    ("no stamp", _wanted(None), Unauthenticated),
+    ("another key", _wanted(generate_api_key()), PermissionDenied),
+    ("a stamped request of another kind", _wanted(KEY, b"{}"), PermissionDenied),
+    ("another machine", _wanted(KEY, client="192.168.1.20"), PermissionDenied),
+    ("a foreign page", _wanted(KEY, origin="https://attacker.example"), PermissionDenied),
+]
+
+
+@pytest.mark.parametrize(("who", "request_", "error"), NO_LINKS, ids=[row[0] for row in NO_LINKS])
+def test_nobody_else_gets_a_link(who: str, request_: HttpRequest, error: type[Exception]) -> None:
+    links, _ = _link()
+    with pytest.raises(error):
+        links.answer(LINK_PATH, request_, 0)
 
 
 PROXY = "0190f1b6-0000-7000-8000-000000000001"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from solders.pubkey import Pubkey
 
+from keystead.operations import CATALOGUE
 from tests.compatibility.test_python_client import unique
 from tests.support.callers import SDK_FORM, Caller
 from tests.support.operation_examples import SUBMISSIONS
@@ -273,3 +274,26 @@ def test_the_setting_forces_a_form(form: str, installation: Installation, start:
     for headers in ({}, SDK_FORM):
         activity = caller.submitted("create_user_tag", {"userTagName": str(headers), "userIds": []}, headers)
         assert isinstance(activity["createdAt"], str) == (form == "documented")
+
+
+UNSUPPORTED = {
+    "ACTIVITY_TYPE_CREATE_PRIVATE_KEYS_V2": ("externalSignerPubkey", "externalSignerWrappingKeyId"),
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOAD_V2": ("externalSignerPubkey",),
+    "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS": ("externalSignerPubkey",),
+    "ACTIVITY_TYPE_SIGN_TRANSACTION_V2": ("externalSignerPubkey",),
+}
+
+
+@pytest.mark.parametrize("headers", [{}, SDK_FORM], ids=["documented", "sdk"])
+@pytest.mark.parametrize("activity_type", UNSUPPORTED)
+def test_no_answer_has_a_member_that_is_not_supported(
+    activity_type: str, headers: dict[str, str], caller: Caller, record_ids: RecordIds
+) -> None:
+    """Also not as "", as published clients may send it."""
+    operation = CATALOGUE.of_type(activity_type)
+    assert operation is not None
+    sent = SUBMISSIONS[activity_type](record_ids) | dict.fromkeys(UNSUPPORTED[activity_type], "")
+    response = caller.submit(operation.name, sent, headers)
+    assert response.status_code == 200, response.text
+    activity = response.json()["activity"]
+    assert "externalSigner" not in json.dumps([activity["intent"], activity["result"]])

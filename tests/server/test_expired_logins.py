@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.operations.test_oauth2_credentials import authentication, new_credential

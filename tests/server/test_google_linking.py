@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from keystead.organizations.contacts.contact_evidence import GOOGLE
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.conftest import MakeDatabase
 from tests.server.test_auth_proxy import ask, new_proxy
@@ -177,6 +177,7 @@ NOT_LINKED: dict[str, tuple[bool, Callable[[str, str], str]]] = {
         lambda email, nonce: id_token(email, nonce=nonce, email_verified=False),
     ),
     "another issuer": (True, lambda email, nonce: id_token(email, ISSUER, nonce=nonce)),
+    "a token for no key": (True, lambda email, _: id_token(email)),
     "a token for another key": (True, lambda email, _: id_token(email, nonce=nonce_of("02" + "11" * 32))),
 }
 
@@ -188,6 +189,8 @@ def test_logins_that_attach_nothing(codes: Codes, config_id: str, name: str) -> 
     user = with_address(codes, address, is_verified=verified)
     token = make(address, nonce_of(key.public_key))
     assert refusal(attested_login(codes, key, token))[0] == 401
+    through_the_proxy = ask(codes.caller, config_id, "oauth_login", oidcToken=token, publicKey=key.public_key)
+    assert refusal(through_the_proxy)[0] in (400, 403, 404)
     assert providers_of(user) == []
 
 

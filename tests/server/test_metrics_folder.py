@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from keystead.server.metrics.folder import metrics_folder
+from keystead.server.metrics.serving import metrics_folder
 
 HOLDS = """
 import sys, tempfile
-from keystead.server.metrics.folder import metrics_folder
+from keystead.server.metrics.serving import metrics_folder
 tempfile.tempdir = sys.argv[1]
 with metrics_folder() as folder:
     (folder / "counter_1.db").touch()

@@ -17,7 +17,7 @@ from keystead.organizations.attached_rows import EXPIRY
 from keystead.server.installation.checking import check_installation
 from keystead.server.opening import MODE
 from keystead.signer.installation_keys import MADE_AT_START, SEALED_VALUES
-from keystead.storage.integrity import OutOfOrder, pages_of
+from keystead.storage.integrity import OutOfOrder, RowKey, pages_of
 from keystead.storage.store import FIRST_ORGANIZATION_ID, DatabaseStore
 from keystead.storage.tables import TABLES, Table
 from tests.conftest import MakeDatabase
@@ -133,7 +133,7 @@ def literal(value: object, database: Database) -> str:
 def test_a_walk_ends_on_every_database(keys: list[str]) -> None:
     """Also if an index is damaged, and the same page is read again and again."""
 
-    async def read(_: tuple[str, ...]) -> list[tuple[str]]:
+    async def read(_: RowKey) -> list[tuple[str]]:
         return [(key,) for key in keys]
 
     async def walk() -> None:

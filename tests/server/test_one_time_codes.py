@@ -262,3 +262,13 @@ def test_a_server_for_real_people_has_no_sandbox_contacts(make_sqlite: MakeDatab
         server.caller.result("init_otp", {**SANDBOX, "appName": "Wallets"})
         assert installation.database.counts()["outgoing_message"] == 1, "its code goes by e-mail, like any other"
     installation.database.close()
+
+
+@pytest.mark.parametrize("activity_type", ["INIT_OTP_V3", "INIT_OTP_V2", "INIT_OTP_AUTH_V3"])
+def test_an_application_without_a_name_is_refused(codes: Codes, activity_type: str) -> None:
+    address = an_address()
+    parameters = {"otpType": "OTP_TYPE_EMAIL", "contact": address, "appName": ""}
+    operation = "init_otp_auth" if "AUTH" in activity_type else "init_otp"
+    sent = codes.caller.submit(operation, parameters, type=f"ACTIVITY_TYPE_{activity_type}")
+    status, message = refusal(sent)
+    assert (status, "`parameters.appName`" in message) == (400, True), message

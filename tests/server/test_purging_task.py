@@ -30,6 +30,12 @@ class Rows:
             raise self.failures.pop()
         return table == EXPIRING[-1].name and self.expired > 0
 
+    async def has_old_entries(self) -> bool:
+        return False
+
+    async def purge_entries(self, limit: int) -> None:
+        raise NotImplementedError
+
     async def purge_expired(self, table: str, before_ms: int, limit: int) -> None:
         assert (table, before_ms, limit) == (EXPIRING[-1].name, NOW_MS - GRACE_MS, ROWS_AT_ONCE)
         self.expired = max(0, self.expired - limit)

@@ -9,11 +9,11 @@ import pytest
 
 from keystead.delivery.hook import HookSender
 from keystead.delivery.kept import KeepingSender
-from keystead.delivery.log_line import LogSender
+from keystead.delivery.sender import LogSender
 from keystead.delivery.smtp import SmtpSender
-from keystead.server.clock import SystemClock
 from keystead.server.senders import senders_of
 from keystead.server.settings.settings import Settings, SettingsError
+from keystead.server.sources import SystemClock
 
 SMTP = {"smtp_host": "mail.example.com", "smtp_sender": "wallets@example.com"}
 HOOK = {"message_hook_url": "https://example.com/messages"}

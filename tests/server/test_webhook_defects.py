@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from keystead.api.errors import Internal
-from keystead.delivery import retries
+from keystead.delivery import outbox
 from keystead.keys import master_key
 from keystead.organizations.webhooks.webhooks import WebhookDelivery
 from keystead.signer.local import LocalSigner
@@ -63,7 +63,7 @@ def test_an_event_that_cannot_be_signed(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(retries, "FIRST_PAUSE_MS", 1_000)
+    monkeypatch.setattr(outbox, "FIRST_PAUSE_MS", 1_000)
     key_file = tmp_path / "master.key"
     master_key.create(key_file, installation.master_key)
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from keystead.delivery.webhooks.leases import LEASE_MS
-from keystead.pipeline.webhook_events import EVENT_BYTES_MAX
+from keystead.delivery.webhooks.dispatcher import LEASE_MS
+from keystead.pipeline.bounds import EVENT_BYTES_MAX
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import StartServer
 from tests.support.authorization_scenario import new_sub_organization

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keystead.sessions.key_binding import is_bound, nonce_of
+from keystead.sessions.bounds import CODE_COMBINATIONS_MIN
 from keystead.sessions.one_time_codes import (
-    COMBINATIONS_MIN,
     CodeForm,
     canonical_code,
     form_after,
     is_sandbox,
     new_code,
 )
+from keystead.sessions.session_tokens import is_bound, nonce_of
 
 FORMS = st.builds(CodeForm, length=st.integers(6, 9), alphanumeric=st.booleans())
 
@@ -105,7 +105,7 @@ def chance_of_a_hit(forms: list[CodeForm]) -> Fraction:
 ALL_FORMS = [CodeForm(length, alphanumeric) for length in range(6, 10) for alphanumeric in (False, True)]
 
 
-OF_TENANTS = chance_of_a_hit([form for form in ALL_FORMS if form.combinations >= COMBINATIONS_MIN])
+OF_TENANTS = chance_of_a_hit([form for form in ALL_FORMS if form.combinations >= CODE_COMBINATIONS_MIN])
 
 
 @given(st.lists(st.sampled_from(ALL_FORMS), min_size=1, max_size=8))

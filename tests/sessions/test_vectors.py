@@ -16,7 +16,7 @@ from keystead.sessions.client_signatures import (
     check_login_signature,
     check_signup_signature,
 )
-from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.compact_jwt import is_signed_by
 from keystead.sessions.session_tokens import (
     SessionClaims,
     SessionProfileClaims,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from keystead.keys.webhook_key import WebhookKey
+from keystead.keys.proof_key import WebhookKey
 from keystead.sessions.webhook_signatures import headers, key_id, key_set
 from keystead.stamps.base64url import decode_base64url
 from tests.support.webhook_receiver import is_genuine

@@ -10,7 +10,7 @@ import pytest
 
 from keystead.api.enums import AddressFormat, Curve, PathFormat
 from keystead.api.errors import InvalidRequest, Unavailable
-from keystead.chains.paths import DEPTH_MAX, TOTAL_DEPTH_MAX
+from keystead.chains.bounds import PATH_DEPTH_MAX, PATHS_SEGMENTS_MAX
 from keystead.chains.signatures import SignatureScheme
 from keystead.keys import derivation
 from keystead.keys.derivation import DerivationTree
@@ -127,8 +127,8 @@ def test_too_much_work_is_refused(
 ) -> None:
     """One limit is for each organization, and one is for all together. The accepted work is done, and then there is
     room again."""
-    monkeypatch.setattr(long_calls, "PER_ORGANIZATION_MAX", per_organization)
-    monkeypatch.setattr(long_calls, "IN_ALL_MAX", in_all)
+    monkeypatch.setattr(long_calls, "LONG_CALLS_PER_ORGANIZATION_MAX", per_organization)
+    monkeypatch.setattr(long_calls, "LONG_CALLS_MAX", in_all)
 
     async def run() -> None:
         scene = Scene()
@@ -149,8 +149,8 @@ def account(path: str, curve: Curve = Curve.SECP256K1) -> AccountRequest:
 
 def heaviest() -> list[AccountRequest]:
     """As much as one request may ask for, with nothing shared."""
-    count = TOTAL_DEPTH_MAX // DEPTH_MAX
-    return [account(f"m/{number}" + "/0" * (DEPTH_MAX - 1), Curve.P256) for number in range(count)]
+    count = PATHS_SEGMENTS_MAX // PATH_DEPTH_MAX
+    return [account(f"m/{number}" + "/0" * (PATH_DEPTH_MAX - 1), Curve.P256) for number in range(count)]
 
 
 def test_eight_heavy_tenants_and_another() -> None:
@@ -239,7 +239,7 @@ def test_one_request_has_a_limit(
 
     async def run() -> None:
         data_key = await signer.new_data_key("a")
-        accounts = [account(f"m/{number}" + "/0" * (DEPTH_MAX - 1)) for number in range(1_000)]
+        accounts = [account(f"m/{number}" + "/0" * (PATH_DEPTH_MAX - 1)) for number in range(1_000)]
         with pytest.raises(InvalidRequest, match="have 255000 segments in all; at most 10000 are allowed"):
             await call(signer, data_key, accounts)
 

@@ -27,11 +27,12 @@ from keystead.organizations.kinds.data_key import Sealed
 from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.signer_values import AccountRequest, StandaloneKey, WalletKey
 from keystead.signer import client as remote
+from keystead.signer.bounds import FRAME_BYTES_MAX
 from keystead.signer.client import Channel, remote_signer
 from keystead.signer.connector import connect
 from keystead.signer.installation_keys import PROOF_KEY, SealedInstallationKeys, WrongMasterKey
 from keystead.signer.local import LocalSigner
-from keystead.signer.rpc import FRAME_BYTES_MAX, calls, request_frame
+from keystead.signer.rpc import calls, request_frame
 from keystead.signer.supervision import SignerProcess
 from tests.signer.conftest import MASTER_KEY, pid_of
 

@@ -13,8 +13,7 @@ from keystead.api.enums import OtpType, WalletAuthenticatorType
 from keystead.api.errors import Internal
 from keystead.keys.client_secrets import ClientSecretKey
 from keystead.keys.sealing import MasterKey
-from keystead.sessions.compact_jwt import read_compact
-from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.compact_jwt import is_signed_by, read_compact
 from keystead.sessions.session_tokens import SessionClaims, session_message
 from keystead.sessions.verification_tokens import (
     InvalidVerificationToken,

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keystead.stamps.cbor import NESTING_MAX, plain_item_end
+from keystead.stamps.bounds import CBOR_NESTING_MAX
+from keystead.stamps.cbor import plain_item_end
 
 SHARED, REFERENCE = b"\xd8\x1c", b"\xd8\x1d"
 
@@ -49,7 +50,7 @@ REFUSED = [
     Refused("2^64 bytes", b"\x5b" + b"\xff" * 8, "ends too early"),
     Refused("2^64 items", b"\x9b" + b"\xff" * 8, "ends too early"),
     Refused("a map that is cut off", b"\xa2\x01\x02\x03", "ends too early"),
-    Refused("lists in lists", b"\x81" * (NESTING_MAX + 1) + b"\x00", "nested"),
+    Refused("lists in lists", b"\x81" * (CBOR_NESTING_MAX + 1) + b"\x00", "nested"),
 ]
 
 
@@ -70,7 +71,7 @@ _KEYS = st.integers(-(2**64), 2**64 - 1) | st.text() | st.binary()
 _PLAIN = st.recursive(
     _SCALARS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_KEYS, inner, max_size=4),
-    max_leaves=NESTING_MAX - 1,
+    max_leaves=CBOR_NESTING_MAX - 1,
 )
 
 

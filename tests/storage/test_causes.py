@@ -105,11 +105,19 @@ def test_a_file_that_is_no_database(case: str, tmp_path: Path) -> None:
     assert operator_message(url, refused.value).startswith(f"database file {tmp_path}/{name}: {words}")
 
 
+def role_error() -> asyncpg.InvalidAuthorizationSpecificationError:
+    """As a server that speaks German sends it."""
+    error = asyncpg.InvalidAuthorizationSpecificationError("Rolle »nobody« existiert nicht")
+    error.server_source_function = "InitializeSessionUserId"
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "cause"),
     [
         (asyncpg.InvalidAuthorizationSpecificationError("no pg_hba.conf entry, no encryption"), "without TLS"),
         (asyncpg.InvalidAuthorizationSpecificationError("no pg_hba.conf entry"), "from this machine"),
+        (role_error(), "has no role of this name that may log in"),
         (asyncpg.TooManyConnectionsError("sorry"), "no connection left"),
         (asyncpg.CannotConnectNowError("starting"), "starting or stopping"),
         (asyncpg.TargetServerAttributeNotMatched("read-write"), "accepts writes"),

@@ -108,7 +108,7 @@ class Commits:
 
     async def run(self) -> None:
         database: Any = self
-        commits = CommitQueues(database, lambda _: None, {}, lambda _: None)
+        commits = CommitQueues(database, lambda _: None, {}, lambda _: None, lambda _: None)
         sizes: list[int] = []
         commits.on_transaction = lambda count, _: sizes.append(count)
         loop = asyncio.get_running_loop()

@@ -200,6 +200,8 @@ def test_of_the_contacts_on_record_those_that_are_verified_find_accounts(databas
     executed(database, "UPDATE schema_version SET version = 5")
     for added_later in ("record_count", "counted_version"):
         executed(database, f"ALTER TABLE organization DROP COLUMN {added_later}")
+    for table_added_later in ("velocity_counter", "velocity_entry"):
+        executed(database, f"DROP TABLE {table_added_later}")
     for kind, value in (
         ("email", "written@example.com"),
         ("email", "ada@example.com"),

@@ -54,7 +54,7 @@ def test_the_workflow_names_actions_by_the_hash_of_their_commit() -> None:
 def test_packages_are_installed_with_the_hashes_of_the_lock_files(file: str) -> None:
     text = re.sub(r"\\\n\s*", " ", (ROOT / file).read_text())
     for words in re.findall(r"pip\"? install ([^\n&]*)", text):
-        is_locked = "--require-hashes" in words and "requirements.lock" in words
+        is_locked = "--require-hashes" in words and "requirements/server.lock" in words
         assert is_locked or {"--no-deps", "--no-build-isolation"} <= set(words.split()), words
 
 

@@ -29,7 +29,7 @@ OPEN_SETS = {
     "chains.tron.messages._value": "names of types, those of messages among them",
     "describe.activity.mentioned_ids": "JSON",
     "describe.stamped._difference": "JSON",
-    "describe.tron.describe_tron": "kinds of contract, most of which are described alike",
+    "describe.transactions.describe_tron": "kinds of contract, most of which are described alike",
     "operations.auth_proxy.accounts._looked_up": "text that a caller sends",
     "policies.explanation._value_text": "any value",
     "policies.language.values._kind_text": "any value",

@@ -7,10 +7,7 @@ from collections import defaultdict
 
 from tests.support.source_tree import modules
 
-CLIENT_COPIES = {
-    f"keystead.client.{module}"
-    for module in ("shapes", "operations", "errors", "dev_controls", "dev_outbox", "dev_webhooks")
-}
+CLIENT_COPIES = {f"keystead.client.{module}" for module in ("shapes", "operations", "errors")}
 """What a client sees of the server's classes, under their names. The client imports nothing of the server."""
 
 

@@ -54,7 +54,7 @@ PUBLIC = {
 """Fields of requests and answers whose names look like those of secrets, and what they hold."""
 
 OTHER_MEANINGS = {
-    "keys.token_key_name.TokenKeyName.token": "the label of a PKCS#11 token",
+    "keys.token_key.TokenKeyName.token": "the label of a PKCS#11 token",
 }
 """Fields that are called like a secret and hold none."""
 

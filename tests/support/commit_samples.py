@@ -12,6 +12,8 @@ from keystead.api.enums import (
     AccessType,
     ActivityStatus,
     AddressFormat,
+    AggregationMethod,
+    AggregationOperator,
     AuthenticatorTransport,
     CredentialType,
     Curve,
@@ -49,6 +51,16 @@ from keystead.api.records import (
     WebhookEndpointData,
     WebhookSubscriptionParams,
 )
+from keystead.api.velocity_controls import (
+    ActivityExecution,
+    Aggregation,
+    DataSource,
+    Empty,
+    GroupBy,
+    RollingWindow,
+    VelocityControl,
+    Window,
+)
 from keystead.organizations.attachments import NewAccount, SealedSecret
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.account_contacts import AccountContacts
@@ -59,10 +71,10 @@ from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
 from keystead.organizations.kinds.invitations import Invitation
 from keystead.organizations.kinds.ip_allowlists import IpAllowlist
-from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySession
 from keystead.organizations.kinds.secrets import Secret
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.pipeline.activity import Proof, RecordedActivity
 
@@ -295,6 +307,22 @@ def of_logins(user: User) -> list[Record]:
             public_key="02" + "ab" * 32,
             sealed_key=Sealed("data", b"\x00\xffciphertext"),
             settings=AuthProxySettings(allowed_origins=("https://app.example.com",)),
+            created_at=NOW,
+            updated_at=NOW,
+        ),
+        VelocityControl(
+            velocity_control_id=new_id(),
+            organization_id=new_id(),
+            name="limit",
+            identifier="daily",
+            data_source=DataSource(activity_execution=ActivityExecution()),
+            aggregation=Aggregation(
+                method=AggregationMethod.COUNT,
+                operator=AggregationOperator.LESS_THAN,
+                threshold="1.5",
+                window=Window(rolling=RollingWindow(duration="60")),
+                group_by=GroupBy(user=Empty()),
+            ),
             created_at=NOW,
             updated_at=NOW,
         ),

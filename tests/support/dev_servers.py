@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import secrets
 import signal
+import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from tests.support.commands import start_keystead
 from tests.support.fork_server import ForkedProcess
 
 START_LIMIT_S = 60
+END_LIMIT_S = 40
 _LAST_LINE = "console.log(await client.getWallets())"
 
 
@@ -41,6 +44,21 @@ class Started:
         while text not in self.log.read_text():
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
+
+
+def wait_until_ended(addresses: Sequence[str]) -> None:
+    """Until no server listens at these base URLs."""
+    deadline = time.monotonic() + END_LIMIT_S
+    for address in addresses:
+        url = urlsplit(address)
+        assert url.hostname is not None and url.port is not None
+        while True:
+            assert time.monotonic() < deadline, f"{address} still listens"
+            try:
+                socket.create_connection((url.hostname, url.port), timeout=5).close()
+            except ConnectionRefusedError:
+                break
+            time.sleep(0.05)
 
 
 @contextmanager

@@ -36,8 +36,10 @@ from keystead.organizations.lookups import (
     user_lookups,
 )
 from keystead.organizations.organization import Organization, apply
+from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import Changes, Commit, CommitResult, Page
+from tests.support.memory_counters import after, counter_in
 
 Item = TypeVar("Item")
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -79,6 +81,9 @@ class MemoryDatabase:
         self.evaluations.setdefault(commit.organization_id, []).extend(commit.evaluations)
         for row in commit.rows:
             self.write_row(row.owner_id or commit.organization_id, row)
+        for each in commit.counted:
+            for counter_row in after(self.attached.get(each.organization_id, {}), each) or ():
+                self.attached.setdefault(each.organization_id, {})[_key(counter_row)] = counter_row
         self.log.append(commit)
         return result
 
@@ -95,6 +100,8 @@ class MemoryDatabase:
             stored = self.attached.get(row.owner_id or commit.organization_id, {}).get(_key(row))
             if row.revision != (stored.revision if isinstance(stored, VersionedRow) else 0) + 1:
                 return CommitResult.CONFLICT
+        if any(after(self.attached.get(each.organization_id, {}), each) is None for each in commit.counted):
+            return CommitResult.CONFLICT
         if commit.new_organization is not None and commit.new_organization.after.id in self.organizations:
             return CommitResult.CONFLICT
         if commit.changes is not None:
@@ -325,6 +332,14 @@ class MemoryAttached:
         await self._pause()
         texts = await self.interface_texts(organization_id)
         return {interface_id: texts[interface_id] for interface_id in interface_ids if interface_id in texts}
+
+    async def counters(
+        self, organization_id: str, counter_ids: Sequence[str], now_ms: int
+    ) -> dict[str, CounterState]:
+        await self._pause()
+        rows = self._database.attached.get(organization_id, {})
+        read = {id_: counter_in(rows, id_, now_ms) for id_ in counter_ids}
+        return {id_: state for id_, state in read.items() if state is not None}
 
     async def is_token_used(self, token_id: str) -> bool:
         raise NotImplementedError  # no test of the pipeline uses such a token

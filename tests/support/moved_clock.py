@@ -37,7 +37,7 @@ class MovedClock:
 def serve_by_moved_clock() -> None:
     """`keystead serve`, in this process, whose clock is the file's."""
     from keystead.cli.operator.serving import serve
-    from keystead.server.clock import SystemClock
+    from keystead.server.sources import SystemClock
 
     file = Path(os.environ[FILE_VARIABLE])
 

@@ -29,7 +29,7 @@ from keystead.policies.language.syntax import (
     Not,
     Slice,
 )
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.primitives.unreadable import Unreadable
 
 Typed = tuple[Type, Any]
@@ -111,7 +111,7 @@ def admitted(kind: Type, value: Any) -> Typed:
     }
     if isinstance(kind, ListOf):
         fine = isinstance(value, list | tuple)
-    elif isinstance(kind, MapOf | StructOf):
+    elif isinstance(kind, MapOf | StructOf | NamedByOrganization):
         fine = True
     elif kind in TEXTS:
         fine = isinstance(value, str)

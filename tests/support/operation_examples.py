@@ -18,6 +18,7 @@ from tests.support import bundles
 from tests.support.auth_proxy_examples import PROXY_SUBMISSIONS
 from tests.support.callers import Caller, api_key_params, unique
 from tests.support.example_code_logins import CODE_LOGINS
+from tests.support.example_rules import RULE_QUERIES, RULE_SUBMISSIONS
 from tests.support.example_sessions import SESSIONS
 from tests.support.example_users import (
     OF_LATER_VERSIONS,
@@ -151,8 +152,7 @@ QUERIES: dict[str, Make] = {
     "get_policy": lambda f: {"policyId": f.policy_id},
     "get_private_key": lambda f: {"privateKeyId": f.private_key_id},
     "get_policy_evaluations": lambda f: {"activityId": f.activity_id},
-    "get_session_profile": lambda f: {"sessionProfileId": f.kept("session_profile")},
-    "get_session_profiles": lambda f: {},
+    **RULE_QUERIES,
     "list_webhook_endpoints": lambda f: {},
     "get_smart_contract_interface": lambda f: {"smartContractInterfaceId": f.contract_interface_id},
     "get_user": lambda f: {"userId": f.user_id},
@@ -173,7 +173,6 @@ QUERIES: dict[str, Make] = {
     "get_oauth2_credential": lambda f: {"oauth2CredentialId": f.kept("oauth2_credential")},
     "list_oauth2_credentials": lambda f: {},
     "list_app_proofs": lambda f: {"activityId": f.activity_id},
-    "list_policies": lambda f: {},
     "list_private_key_tags": lambda f: {},
     "list_private_keys": lambda f: {},
     "list_secrets": lambda f: {"paginationOptions": PAGES},
@@ -390,6 +389,7 @@ SUBMISSIONS: dict[str, Make] = {
     },
     "ACTIVITY_TYPE_INIT_IMPORT_PRIVATE_KEY": lambda f: {"userId": f.root_user_id},
     "ACTIVITY_TYPE_INIT_IMPORT_WALLET": lambda f: {"userId": f.root_user_id},
+    **RULE_SUBMISSIONS,
     "ACTIVITY_TYPE_CREATE_WEBHOOK_ENDPOINT": lambda f: webhook_endpoint_params(),
     "ACTIVITY_TYPE_DELETE_WEBHOOK_ENDPOINT": lambda f: {"endpointId": f.fresh("webhook_endpoint")},
     "ACTIVITY_TYPE_UPDATE_WEBHOOK_ENDPOINT": lambda f: {

@@ -13,7 +13,7 @@ from typing import Any
 
 from keystead.api.identifiers import new_id
 from keystead.keys.mnemonic import mnemonic_from_entropy
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import generate_api_key
 from tests.support import bundles
 from tests.support.callers import Caller, answered, api_key_params, now_ms, unique
@@ -182,6 +182,9 @@ class _Fresh:
 
     def _webhook_endpoint(self) -> str:
         return str(self._root.result("create_webhook_endpoint", webhook_endpoint_params())["endpointId"])
+
+    def _velocity_control(self) -> str:
+        return str(self._root.result("create_velocity_control", velocity_control_params())["velocityControlId"])
 
     def _session_profile(self) -> str:
         return str(self._root.result("create_session_profile", session_profile_params())["sessionProfileId"])
@@ -386,6 +389,27 @@ def webhook_endpoint_params() -> dict[str, Any]:
                 "isActive": True,
             }
         ],
+    }
+
+
+def velocity_control_params(**aggregation: Any) -> dict[str, Any]:
+    """A limit that nothing reaches."""
+    asset = {"caip19": "eip155:1/slip44:60", "decimals": "18"}
+    signing = {"activity": [{"activityType": "ACTIVITY_TYPE_SIGN_TRANSACTION_V2"}]}
+    return {
+        "name": unique("limit"),
+        "identifier": unique("limit").replace(" ", "_"),
+        "dataSource": {
+            "chainAssetTransfer": {"definition": [asset], "filter": signing, "phase": {"signature": {}}}
+        },
+        "aggregation": {
+            "method": "VELOCITY_CONTROL_AGGREGATION_METHOD_SUM",
+            "operator": "VELOCITY_CONTROL_AGGREGATION_OPERATOR_LESS_THAN_OR_EQUAL",
+            "threshold": "1000000",
+            "window": {"rolling": {"duration": "86400"}},
+            "groupBy": {"organization": {}},
+            **aggregation,
+        },
     }
 
 

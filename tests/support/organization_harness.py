@@ -22,8 +22,8 @@ from keystead.operations import CATALOGUE, Reading
 from keystead.operations.activities import shown_activity
 from keystead.organizations.ip_allowlists import EXEMPT
 from keystead.organizations.kinds.data_key import Sealed, SealedDataKey
-from keystead.organizations.kinds.passkeys import Passkey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization, Record, Version, from_records
 from keystead.organizations.principals import Principal, ProvenKey, principal_in, unknown_key_error

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from keystead.sessions.key_binding import nonce_of
+from keystead.sessions.session_tokens import nonce_of
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from tests.support import bundles
 from tests.support.authorization_scenario import new_sub_organization

@@ -16,8 +16,8 @@ from keystead.api.enums import CredentialType, Effect
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.authorize import Authorizer
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext, Value
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, Value
 from keystead.policies.language.expression import Expression, ExpressionSource, compile_stored
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy_set import PolicySet, policy_set
@@ -114,7 +114,7 @@ def compiled(text: str, clause: Clause = Clause.CONDITION) -> Expression:
 
 def value_of(text: str, values: Mapping[str, Any]) -> Value:
     """The value of a condition over these values by keyword."""
-    return compiled(text).evaluate(EvaluationContext(values), Budget(STEPS_MAX))
+    return compiled(text).evaluate(EvaluationContext(values), Budget(EXPRESSION_STEPS_MAX))
 
 
 def voters(asked: tuple[AuthorizationRequest, PolicySet]) -> set[str]:

@@ -8,8 +8,7 @@ from typing import Any
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from keystead.sessions.compact_jwt import read_compact
-from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.compact_jwt import is_signed_by, read_compact
 from keystead.sessions.session_tokens import session_message
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.signing import ApiKeyPair, generate_api_key

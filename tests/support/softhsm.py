@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName
 
 _UNPACKED = Path(sys.prefix) / "softhsm/usr"
 _PLACES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -51,6 +52,21 @@ for generators of clients.
   submissions, `intent` and `votes` are left out."""
 
 
+COMMAND_CHARACTERS_MAX = 2_000
+
+FORMS = "http://localhost:8080/console/#/actions"
+
+TRY_IT = """\
+Start `keystead dev`, and run a command of a page in the same folder. `keystead request` fills in the organization,
+the time and the type, stamps the request with the key in `.keystead/credentials.json`, and prints the answer.
+Replace the identifiers of the example by those of your records: `keystead request query/list_wallets` and its
+neighbours show them. A command with `body.json` reads the members from that file: copy the `parameters` of the
+example into it. `--curl` prints the request as a `curl` line. In a clone, `keystead` is `.venv/bin/keystead`.
+
+The [console](../console.md) of the server has a form for every submission. The links to the forms lead to a server
+at port 8080."""
+
+
 REFUSALS = """\
 A refusal is JSON with `code` (of gRPC), `message` and `details`. Any operation can be refused in these ways; its
 page adds examples of its own."""
@@ -82,6 +98,7 @@ def _index(groups: list[tuple[Group, list[Operation]]], examples: Mapping[str, E
     lines += ["", "Lists: [kinds of activities](policy-kinds.md) and [keywords](policy-keywords.md) of policies,"]
     lines += ["[commands](commands.md), [metrics](metrics.md), [movements](movements.md), [terms of the code](terms.md),"]
     lines += ["[results of the benchmark](benchmarks.md)."]
+    lines += ["", "## Try an operation", "", TRY_IT]
     lines += ["", "## An activity", "", "The whole answer to a submission of `create_user_tag`:", ""]
     lines += _json(examples["create_user_tag"].answer)
     lines += ["", "## Refusals", "", REFUSALS, "", "| status | when |", "|---|---|"]
@@ -114,10 +131,28 @@ def _operation(operation: Operation, example: Example) -> list[str]:
         lines += ["", "**Answer**", "", *record_table(operation.answer_struct), *_noted(operation.answer_struct)]
     lines += ["", "**Example**", "", *_json(example.request), "", f"answers {example.status}:", ""]
     lines += _json(_cut(example.answer))
+    lines += ["", *_try_it(operation, example.request)]
     if example.refusals:
         lines += ["", "**Refused**", "", "| when | status | message |", "|---|---|---|"]
         lines += [f"| {each.when} | {each.status} | {_cell(each.message)} |" for each in example.refusals]
     return lines
+
+
+def _try_it(operation: Operation, request: Mapping[str, Any]) -> list[str]:
+    """The command that sends the example to a development server, and the form for it. Long bodies come from a
+    file."""
+    where = "**Try it** on a [running development server](index.md#try-an-operation)"
+    body = {name: value for name, value in request.items() if name not in ENVELOPE}
+    if isinstance(operation, ActivityOperation):
+        where += f", also with [the form of its console]({FORMS}/{operation.name})"
+        body = request["parameters"]
+    words = ["keystead", "request", operation.path.removeprefix("/public/v1/")]
+    text = json.dumps(body, ensure_ascii=False)
+    if len(text) > COMMAND_CHARACTERS_MAX:
+        words.append('"$(cat body.json)"')
+    elif body:
+        words.append(shlex.quote(text))
+    return [f"{where}:", "", "```sh", " ".join(words), "```"]
 
 
 def _older(operation: ActivityOperation) -> list[str]:

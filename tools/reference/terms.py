@@ -22,6 +22,7 @@ from keystead.organizations.lookups import Lookup
 from keystead.organizations.organization import Version
 from keystead.organizations.principals import Principal
 from keystead.organizations.record_map import RecordMap
+from keystead.organizations.velocity.counters import VelocityCounter
 from keystead.pipeline.activity import Proof
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.decide import existing_activity
@@ -89,6 +90,7 @@ TERMS: Sequence[tuple[str, Any]] = (
     ("three-valued logic", three_valued),
     ("unknown", Unknown),
     ("unreadable", Unreadable),
+    ("velocity counter", VelocityCounter),
     ("version", Version),
     ("versioned row", VersionedRow),
     ("writer of an organization", OrganizationWriter),

@@ -1,3 +1,18 @@
+import type * as declared from "./methods.js";
+
+export type { ActivityStatus, Clock, Faults, RequestSeen, StampSeen } from "./methods.js";
+export type { Distance } from "./times.js";
+
+/** With the time when it was written. */
+export interface SentMessage extends declared.SentMessage {
+  sentAt: Date;
+}
+
+/** With the time of the attempt. */
+export interface SentWebhook extends Omit<declared.SentWebhook, "sentAtMs"> {
+  sentAt: Date;
+}
+
 /** What a client needs to call as one user. Keys are hex, the public one compressed P-256. */
 export interface Credentials {
   baseUrl: string;
@@ -7,96 +22,8 @@ export interface Credentials {
   apiPrivateKey: string;
   /** The authority that signs the certificate of a server with `--tls`: a file in PEM. */
   caFile?: string;
-}
-
-/** A message that the server kept in place of sending it. `secret`: the code or credential bundle in its text. */
-export interface SentMessage {
-  id: string;
-  sentAt: Date;
-  channel: "email" | "sms";
-  recipient: string;
-  text: string;
-  subject?: string;
-  secret?: string;
-}
-
-export interface StampSeen {
-  header: string;
-  problem?: string;
-  scheme?: string;
-  publicKey?: string;
-  signature?: string;
-  credentialId?: string;
-  clientData?: string;
-}
-
-/** A request that the server got. `status` 0: the connection was cut. `reason`: the message of a refusal. */
-export interface RequestSeen {
-  number: number;
-  atMs: number;
-  ms: number;
-  requestId: string;
-  method: string;
-  path: string;
-  operation: string;
-  organizationId: string;
-  stamps: StampSeen[];
-  body: string;
-  status: number;
-  reason: string;
-  answer: string;
-  fault: boolean;
-}
-
-export type ActivityStatus =
-  | "ACTIVITY_STATUS_CREATED"
-  | "ACTIVITY_STATUS_PENDING"
-  | "ACTIVITY_STATUS_COMPLETED"
-  | "ACTIVITY_STATUS_FAILED"
-  | "ACTIVITY_STATUS_CONSENSUS_NEEDED"
-  | "ACTIVITY_STATUS_REJECTED"
-  | "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED";
-
-export interface Distance {
-  days?: number;
-  hours?: number;
-  minutes?: number;
-  seconds?: number;
-  milliseconds?: number;
-}
-
-/** The clock of the whole server. Each change answers the time that the clock shows then. */
-export interface Clock {
-  now(): Promise<Date>;
-  isFrozen(): Promise<boolean>;
-  set(moment: Date): Promise<Date>;
-  /** Moves the time on; back where negative. */
-  advance(distance: Distance): Promise<Date>;
-  /** Stops the clock, now or at a moment. */
-  freeze(moment?: Date): Promise<Date>;
-  /** Lets a frozen clock run on from where it stands. */
-  resume(): Promise<Date>;
-  /** Back to the machine's time. */
-  reset(): Promise<Date>;
-  /** Whether a submission's `timestampMs` may be near the machine's time while the clock is elsewhere (it may). */
-  acceptSystemTime(accepted: boolean): Promise<Date>;
-}
-
-/** `count`: how many of the next requests. `path`: only requests whose path contains this text, as in create_wallet. */
-export interface Which {
-  count?: number;
-  path?: string;
-}
-
-/** Requests that fail by choice. */
-export interface Faults {
-  /** Answers with this HTTP status, 400 to 599, in place of what was asked for; 503 if not given. */
-  fail(status?: number, which?: Which): Promise<void>;
-  /** Closes the connection without an answer. */
-  cut(which?: Which): Promise<void>;
-  /** Answers as usual, so much later. */
-  slow(delayMs: number, which?: Which): Promise<void>;
-  clear(): Promise<void>;
+  /** An authentication proxy of the organization, for pages without a key. */
+  authProxyId?: string;
 }
 
 export interface Waiting {
@@ -113,21 +40,6 @@ export interface Outbox {
   code(recipient: string, waiting?: Waiting): Promise<string>;
 }
 
-/** An attempt to deliver a webhook. `body`: the JSON that was sent. `status`: of the answer, 0 if there was none. */
-export interface SentWebhook {
-  sentAt: Date;
-  endpointId: string;
-  /** Of the endpoint. */
-  organizationId: string;
-  url: string;
-  headers: Record<string, string>;
-  body: string;
-  /** `refused`: a final answer; `later`: another attempt follows. */
-  verdict: "accepted" | "refused" | "later";
-  status: number;
-  reason: string;
-}
-
 /** The webhooks that the server sent lately, oldest first. */
 export interface Webhooks {
   sent(endpointId?: string): Promise<SentWebhook[]>;
@@ -136,28 +48,17 @@ export interface Webhooks {
 }
 
 /** The developer's controls of a server. Every method rejects with KeysteadError if the server refuses. */
+export interface DevControls extends declared.Methods {}
+
 export class DevControls {
   constructor(baseUrl: string, options?: { caFile?: string });
   readonly baseUrl: string;
-  readonly clock: Clock;
-  readonly faults: Faults;
+  readonly clock: declared.Clock;
+  readonly faults: declared.Faults;
   readonly outbox: Outbox;
   readonly webhooks: Webhooks;
   /** An organization of one's own, in a few milliseconds. `wallet`: with the wallet "Development". */
   newOrganization(options?: { name?: string; wallet?: boolean }): Promise<Credentials>;
-  /** The next activities of a type, as ACTIVITY_TYPE_CREATE_WALLET, end in this status, whatever is decided. */
-  nextOutcome(type: string, status: ActivityStatus, options?: { count?: number }): Promise<void>;
-  clearOutcomes(): Promise<void>;
-  /** The server answers `perSecond` requests a second, and refuses the others with 429. 0: no limit. */
-  limitRate(perSecond: number): Promise<void>;
-  /** The requests that came lately, oldest first; at most 200. */
-  requests(): Promise<RequestSeen[]>;
-  forgetRequests(): Promise<void>;
-  snapshot(name: string): Promise<void>;
-  snapshots(): Promise<string[]>;
-  restore(name: string): Promise<void>;
-  /** Everything as it was when the server started; or one organization with its sub-organizations. */
-  reset(organizationId?: string): Promise<void>;
 }
 
 /** A server that `start` started. */

@@ -1,4 +1,5 @@
-// Starting `keystead dev --memory` on a free port, waiting until it answers, stopping it.
+// Starting `keystead dev --memory` on a free port, waiting until it answers, stopping it. The server ends when the pipe
+// at its standard input closes, and the system closes that when this process or worker ends, however it ends.
 
 import { spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
@@ -16,9 +17,10 @@ export async function startProcess({ command, args = [], seed, startTimeoutMs = 
   const [program, ...first] = command ?? foundCommand(process.env);
   const folder = await mkdtemp(join(tmpdir(), "keystead-"));
   const file = join(folder, "credentials.json");
-  const given = ["dev", "--port", "0", "--memory", "--credentials", file, ...(seed ? ["--seed", seed] : []), ...args];
+  const own = ["--port", "0", "--memory", "--end-with-caller", "--credentials", file];
+  const given = ["dev", ...own, ...(seed ? ["--seed", seed] : []), ...args];
   const child = spawn(program, [...first, ...given], {
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["pipe", "ignore", "pipe"],
     env: { ...process.env, ...env },
   });
   let said = "";
@@ -31,18 +33,16 @@ export async function startProcess({ command, args = [], seed, startTimeoutMs = 
     failure = error;
   });
   const ended = new Promise((resolve) => child.once("close", resolve));
-  const kill = () => child.kill("SIGKILL");
-  process.once("exit", kill);
+  child.stdin.on("error", () => {}); // nothing is written to it
 
   async function stop() {
     if (child.exitCode === null && child.signalCode === null && failure === undefined) {
       child.ref();
-      child.kill("SIGTERM");
-      const late = pause(STOP_MS, undefined, { ref: false }).then(kill);
+      child.stdin.destroy();
+      const late = pause(STOP_MS, undefined, { ref: false }).then(() => child.kill("SIGKILL"));
       await Promise.race([ended, late]);
       await ended;
     }
-    process.removeListener("exit", kill);
     await rm(folder, { recursive: true, force: true });
   }
 
@@ -58,6 +58,8 @@ export async function startProcess({ command, args = [], seed, startTimeoutMs = 
       // The process of a test runner ends although the server goes on.
       child.unref();
       child.stderr.unref?.();
+      child.stdin.unref?.();
+      await rm(folder, { recursive: true, force: true });
       return { credentials, stop };
     }
     await pause(LOOK_AGAIN_MS);

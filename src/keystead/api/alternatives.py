@@ -31,7 +31,6 @@ ALTERNATIVES: Mapping[str, str] = {
         ),
         _ASK_A_NODE,
     ),
-    "create_velocity_control": "write a policy with a limit on each transaction: create_policy",
 }
 """What to use instead, by operation. The products of the public service (swaps, on-ramps, Earn, TVC, Spark) have no
 alternative here."""

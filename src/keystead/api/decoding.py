@@ -6,17 +6,20 @@ Not here: what a request asks for (its operation), and who sent it (the stamp, w
 
 from __future__ import annotations
 
+import functools
 import json
 import re
+import types
+import typing
 from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
-from keystead.api.choices import expected_words, member_names
+from keystead.api.choices import did_you_mean, expected_words, member_names
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import UUID_PATTERN
-from keystead.api.spelling import did_you_mean
 from keystead.api.validation_text import in_json_words
 
 NO_CONTROLS = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*\Z"
@@ -52,6 +55,32 @@ _MISSING = re.compile(r"Object missing required field `(?P<field>[^`]+)`")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<field>[^`]+)`")
 _WORD = re.compile(r"Invalid enum value '(?P<word>.*)'\Z", re.DOTALL)
 _PATTERN = re.compile(r"Expected `str` matching regex '(?P<pattern>.*)'\Z", re.DOTALL)
+
+
+def is_not_supported(hint: Any) -> bool:
+    """Whether a field of this type accepts nothing: published clients know it, and this server has no such
+    feature."""
+    members = typing.get_args(hint) if typing.get_origin(hint) in (types.UnionType, typing.Union) else (hint,)
+    return any(
+        isinstance(note, Meta) and note.pattern == NOTHING
+        for member in members
+        for note in getattr(member, "__metadata__", ())
+    )
+
+
+@functools.cache
+def _not_supported(struct: type[msgspec.Struct]) -> dict[str, None]:
+    hints = typing.get_type_hints(struct, include_extras=True)
+    return {name: None for name, hint in hints.items() if is_not_supported(hint)}
+
+
+StructT = TypeVar("StructT", bound=msgspec.Struct)
+
+
+def without_unsupported(struct: StructT) -> StructT:
+    """The same struct without its fields that accept nothing: a request may have them, as "", an answer never."""
+    absent = _not_supported(type(struct))
+    return replace(struct, **absent) if absent else struct
 
 
 class Decoder(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from keystead.api.spelling import nearest
+from keystead.api.choices import nearest
 
 _PATH: Final = re.compile(r"(?P<kind>query|submit)/(?P<name>[a-z0-9_]{1,64})")
 _OTHER: Final = {"query": ("submit", "submission"), "submit": ("query", "query")}

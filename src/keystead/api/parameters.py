@@ -8,24 +8,27 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta
 
+from keystead.api import enums
 from keystead.api.decoding import BASE64URL, NO_CONTROLS, NOTHING, PUBLIC_KEY_CREDENTIAL, Label
-from keystead.api.enums import (
-    AddressFormat,
-    ApiKeyCurve,
-    AuthenticationType,
-    AuthenticatorTransport,
-    Curve,
-    PathFormat,
-    WalletAuthenticatorType,
-)
 from keystead.api.identifiers import Uuid
 from keystead.api.records import Wire
 
 
 class RequestStruct(Wire, frozen=True, forbid_unknown_fields=True):
     """Base of every struct that a caller sends."""
+
+
+class OneOf(RequestStruct, frozen=True):
+    """Base of a struct of which exactly one field is given. Every field has the default None."""
+
+    def __post_init__(self) -> None:
+        """Raises ValueError, which the decoder turns into InvalidRequest."""
+        fields = msgspec.structs.fields(type(self))
+        if sum(getattr(self, field.name) is not None for field in fields) != 1:
+            raise ValueError(f"expected exactly one of {', '.join(f'`{field.encode_name}`' for field in fields)}")
 
 
 class QueryRequest(RequestStruct, frozen=True):
@@ -59,7 +62,7 @@ class ApiKeyParamsV2(RequestStruct, frozen=True):
 
     api_key_name: Label
     public_key: Annotated[str, Meta(max_length=200)]
-    curve_type: ApiKeyCurve | None = None
+    curve_type: enums.ApiKeyCurve | None = None
     expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
 
 
@@ -71,7 +74,7 @@ class ApiKeyParams(RequestStruct, frozen=True):
     expiration_seconds: Annotated[str, Meta(max_length=20)] | None = None
 
 
-Transports = Annotated[tuple[AuthenticatorTransport, ...], Meta(max_length=16)]
+Transports = Annotated[tuple[enums.AuthenticatorTransport, ...], Meta(max_length=16)]
 """How a browser reaches the authenticator. There are fewer than 16 kinds, but browsers may name one twice."""
 
 
@@ -135,7 +138,7 @@ class WalletAuthenticatorParams(RequestStruct, frozen=True):
     `verification_token`: of verify_wallet_authenticator, for this address and domain.
     """
 
-    type: WalletAuthenticatorType
+    type: enums.WalletAuthenticatorType
     address: ShortText
     domain: ShortText
     verification_token: TokenText | None = None
@@ -155,7 +158,7 @@ class OauthProviderParams(RequestStruct, frozen=True):
 
 
 class AuthenticationMethodParams(RequestStruct, frozen=True):
-    type: AuthenticationType
+    type: enums.AuthenticationType
     id: Uuid | None = None
 
 
@@ -164,10 +167,10 @@ class RequiredAuthenticationMethodParams(RequestStruct, frozen=True):
 
 
 class WalletAccountParams(RequestStruct, frozen=True):
-    curve: Curve
-    path_format: PathFormat
+    curve: enums.Curve
+    path_format: enums.PathFormat
     path: Annotated[str, Meta(max_length=2048)]
-    address_format: AddressFormat
+    address_format: enums.AddressFormat
     name: Label | None = None
 
 
@@ -175,7 +178,7 @@ def upgraded_api_key(older: ApiKeyParams) -> ApiKeyParamsV2:
     return ApiKeyParamsV2(
         api_key_name=older.api_key_name,
         public_key=older.public_key,
-        curve_type=ApiKeyCurve.P256,
+        curve_type=enums.ApiKeyCurve.P256,
         expiration_seconds=older.expiration_seconds,
     )
 

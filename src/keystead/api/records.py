@@ -13,21 +13,7 @@ from typing import Any
 
 import msgspec
 
-from keystead.api.enums import (
-    ActivityStatus,
-    AddressFormat,
-    AuthenticationType,
-    AuthenticatorTransport,
-    CredentialType,
-    Curve,
-    Effect,
-    Oauth2Provider,
-    PathFormat,
-    SmartContractInterfaceType,
-    TagType,
-    VoteSelection,
-    WalletAuthenticatorType,
-)
+from keystead.api import enums
 from keystead.api.secret_fields import repr_without_secrets
 
 
@@ -62,7 +48,7 @@ class Credential(Wire, frozen=True):
     """`public_key`: hex for an API key; base64url of the COSE key for a passkey."""
 
     public_key: str
-    type: CredentialType
+    type: enums.CredentialType
     session_profile_id: str | None = None
 
 
@@ -86,7 +72,7 @@ class ApiKey(Wire, frozen=True):
 class Authenticator(Wire, frozen=True):
     """A passkey. `aaguid` is base64url of 16 bytes, `credential_id` base64url, both without padding."""
 
-    transports: tuple[AuthenticatorTransport, ...]
+    transports: tuple[enums.AuthenticatorTransport, ...]
     attestation_type: str
     aaguid: str
     credential_id: str
@@ -113,7 +99,7 @@ class WalletAuthenticator(Wire, frozen=True):
     base 58. `domain`: a host, in lower case, with its port unless that is 80 or 443."""
 
     wallet_authenticator_id: str
-    type: WalletAuthenticatorType
+    type: enums.WalletAuthenticatorType
     address: str
     domain: str
     created_at: Timestamp
@@ -121,7 +107,7 @@ class WalletAuthenticator(Wire, frozen=True):
 
 
 class AuthenticationMethod(Wire, frozen=True):
-    type: AuthenticationType
+    type: enums.AuthenticationType
     id: str | None = None
 
 
@@ -186,7 +172,7 @@ class Oauth2Credential(Wire, frozen=True):
 
     oauth2_credential_id: str
     organization_id: str
-    provider: Oauth2Provider
+    provider: enums.Oauth2Provider
     client_id: str
     encrypted_client_secret: str
     created_at: Timestamp
@@ -215,7 +201,7 @@ class WebhookEndpointData(Wire, frozen=True):
 class Tag(Wire, frozen=True):
     tag_id: str
     tag_name: str
-    tag_type: TagType
+    tag_type: enums.TagType
     created_at: Timestamp
     updated_at: Timestamp
 
@@ -232,7 +218,7 @@ class Wallet(Wire, frozen=True):
 
 
 class PrivateKeyAddress(Wire, frozen=True):
-    format: AddressFormat
+    format: enums.AddressFormat
     address: str
 
 
@@ -245,7 +231,7 @@ class PrivateKey(Wire, frozen=True):
     private_key_id: str
     public_key: str
     private_key_name: str
-    curve: Curve
+    curve: enums.Curve
     addresses: tuple[PrivateKeyAddress, ...]
     private_key_tags: tuple[str, ...]
     created_at: Timestamp
@@ -260,10 +246,10 @@ class WalletAccount(Wire, frozen=True):
     wallet_account_id: str
     organization_id: str
     wallet_id: str
-    curve: Curve
-    path_format: PathFormat
+    curve: enums.Curve
+    path_format: enums.PathFormat
     path: str
-    address_format: AddressFormat
+    address_format: enums.AddressFormat
     address: str
     created_at: Timestamp
     updated_at: Timestamp
@@ -278,7 +264,7 @@ class SmartContractInterface(Wire, frozen=True):
     smart_contract_interface_id: str
     smart_contract_address: str
     smart_contract_interface: str
-    type: SmartContractInterfaceType
+    type: enums.SmartContractInterfaceType
     label: str
     notes: str
     created_at: Timestamp
@@ -290,7 +276,7 @@ class Policy(Wire, frozen=True):
 
     policy_id: str
     policy_name: str
-    effect: Effect
+    effect: enums.Effect
     created_at: Timestamp
     updated_at: Timestamp
     notes: str
@@ -306,7 +292,7 @@ class Vote(Wire, frozen=True):
     user_id: str
     user: User
     activity_id: str
-    selection: VoteSelection
+    selection: enums.VoteSelection
     message: str
     public_key: str
     signature: str
@@ -381,7 +367,7 @@ class Activity(Wire, frozen=True):
 
     id: str
     organization_id: str
-    status: ActivityStatus
+    status: enums.ActivityStatus
     type: str
     intent: dict[str, Any]
     result: dict[str, Any]

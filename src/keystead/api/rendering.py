@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from keystead.api.decoding import is_not_supported
 from keystead.api.errors import ServiceError
 from keystead.api.records import Activity, Timestamp, Wire
 
@@ -138,6 +139,7 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], 
     """For each field: attribute, wire name, whether it is an optional text, whether its value is rendered as it
     is."""
     hints = typing.get_type_hints(struct)
+    annotated = typing.get_type_hints(struct, include_extras=True)
     return tuple(
         (
             field.name,
@@ -146,6 +148,7 @@ def _fields(struct: type[msgspec.Struct]) -> tuple[tuple[str, str, bool, bool], 
             hints[field.name] in (str, int, bool),
         )
         for field in msgspec.structs.fields(struct)
+        if not is_not_supported(annotated[field.name])
     )
 
 

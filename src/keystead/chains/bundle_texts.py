@@ -6,7 +6,7 @@ Here: reading them, without secrets. Not here: sealing and opening (`keys.bundle
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -14,10 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec import Meta
 
 from keystead.api.errors import InvalidRequest
-
-MESSAGE_LENGTH_MAX: Final = 8_192
-"""The most characters of a client's message. A mnemonic with the longest accepted passphrase needs about a
-third."""
+from keystead.chains.bounds import BUNDLE_MESSAGE_CHARACTERS_MAX
 
 _POINT = re.compile(r"04[0-9a-fA-F]{128}|0[23][0-9a-fA-F]{64}")
 
@@ -52,7 +49,7 @@ def compress_point(point: bytes) -> bytes:
     return bytes([2 + point[-1] % 2]) + point[1:33]
 
 
-def read_message(text: str, field: str, length_max: int = MESSAGE_LENGTH_MAX) -> tuple[bytes, bytes]:
+def read_message(text: str, field: str, length_max: int = BUNDLE_MESSAGE_CHARACTERS_MAX) -> tuple[bytes, bytes]:
     """The encapsulated key (65 bytes, not yet checked to be a point) and the ciphertext of a client's message.
 
     `length_max`: the most characters of the text. Raises InvalidRequest if the text is not such a message.

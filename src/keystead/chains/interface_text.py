@@ -6,19 +6,18 @@ Here: the parts that both formats share. Not here: what an ABI (`ethereum.interf
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
 
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.errors import InvalidRequest
+from keystead.chains.bounds import INTERFACE_NAME_CHARACTERS_MAX
 
 FIELD = "parameters.smartContractInterface"
-NAME_CHARACTERS_MAX: Final = 256
-"""The most characters of a name. A name is shown each time that a call has a value of it."""
 
-InterfaceName = Annotated[str, Meta(max_length=NAME_CHARACTERS_MAX)]
+InterfaceName = Annotated[str, Meta(max_length=INTERFACE_NAME_CHARACTERS_MAX)]
 
 
 def invalid_interface(what: str, why: str) -> InvalidRequest:

@@ -18,14 +18,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from keystead.api.enums import WalletAuthenticatorType
 from keystead.api.errors import InvalidRequest
 from keystead.chains.addresses.text import eip55
+from keystead.chains.bounds import LOGIN_MESSAGE_BYTES_MAX
 from keystead.chains.bundle_texts import compress_point, read_target
 from keystead.chains.wallet_claims import InvalidWalletClaim, normal_domain, solana_key, wallet_claim
 from keystead.primitives import secp256k1
 from keystead.primitives.keccak import keccak256
 from keystead.sessions.wallet_tokens import WalletClaim
 from keystead.stamps.schemes import eip191_digest
-
-MESSAGE_BYTES_MAX: Final = 8_192
 
 FUTURE_MS: Final = 60_000
 """How far `Issued At` may be after the server's time: the published kit refuses more, too."""
@@ -90,8 +89,8 @@ class _Lines:
     def __init__(self, message: str) -> None:
         if not message.replace("\n", " ").isprintable() or not message.isascii():
             raise InvalidLogin("it has other characters than printable ASCII and line feeds")
-        if len(message) > MESSAGE_BYTES_MAX:
-            raise InvalidLogin(f"it has more than {MESSAGE_BYTES_MAX} bytes")
+        if len(message) > LOGIN_MESSAGE_BYTES_MAX:
+            raise InvalidLogin(f"it has more than {LOGIN_MESSAGE_BYTES_MAX} bytes")
         self._lines = message.split("\n")
         self._at = 0
 

@@ -13,19 +13,15 @@ from typing import assert_never
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
+from keystead.chains.bounds import PATH_DEPTH_MAX, PATHS_SEGMENTS_MAX
 
 HARDENED = 0x8000_0000
 """Bit 31 of a segment, which is set in hardened segments. A path shows the lower 31 bits."""
 
-DEPTH_MAX = 255
-"""BIP-32 serializes the depth of a key in one byte."""
-
-TOTAL_DEPTH_MAX = 10_000
-"""The most segments of all paths of one request. The signer derives one key for each segment."""
 
 _MARKS = ("", "'")
 _SEGMENT = re.compile(r"([0-9]{1,10})(['hH]?)")
-_TEXT_LENGTH_MAX = len("m") + DEPTH_MAX * len("/2147483647'")
+_TEXT_LENGTH_MAX = len("m") + PATH_DEPTH_MAX * len("/2147483647'")
 _SHOWN_LENGTH_MAX = 80
 
 
@@ -42,18 +38,18 @@ def parse_path(path: str) -> tuple[int, ...]:
     if root != "m" or not slash:
         raise _invalid(path, "does not start with m/; a path reads like m/44'/60'/0'/0/0")
     texts = rest.split("/")
-    if len(texts) > DEPTH_MAX:
-        raise _invalid(path, f"has {len(texts)} segments; at most {DEPTH_MAX} are allowed")
+    if len(texts) > PATH_DEPTH_MAX:
+        raise _invalid(path, f"has {len(texts)} segments; at most {PATH_DEPTH_MAX} are allowed")
     return tuple(_parse_segment(path, text) for text in texts)
 
 
 def check_total_depth(paths: Sequence[str]) -> None:
     """Raises InvalidRequest if deriving all these paths is too much for one request. Does not parse them."""
     total = sum(path.count("/") for path in paths)
-    if total > TOTAL_DEPTH_MAX:
+    if total > PATHS_SEGMENTS_MAX:
         raise InvalidRequest(
             f"invalid path: the {len(paths)} paths of this request have {total} segments in all; "
-            f"at most {TOTAL_DEPTH_MAX} are allowed: request fewer accounts at once"
+            f"at most {PATHS_SEGMENTS_MAX} are allowed: request fewer accounts at once"
         )
 
 

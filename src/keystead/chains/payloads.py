@@ -17,8 +17,9 @@ from msgspec import Meta
 from keystead.api.decoding import refuse_ambiguous
 from keystead.api.enums import Curve, HashFunction, PayloadEncoding
 from keystead.api.errors import InvalidRequest
+from keystead.chains.bounds import AUTHORIZATION_CHARACTERS_MAX, PAYLOAD_CHARACTERS_MAX
 from keystead.chains.ethereum import rlp
-from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.envelope import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import TypedDataDomain, TypedDataFacts
 from keystead.chains.ethereum.typed_data import integer_of, parse_typed_data
 from keystead.chains.ethereum.typed_movements import typed_data_movements
@@ -27,11 +28,7 @@ from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
 
 DIGEST_BYTES: Final = 32
-PAYLOAD_CHARACTERS_MAX: Final = 524_288
-"""The most characters of one payload: 256 KiB in hex. Messages are far shorter, but transactions may be signed as
-bytes."""
 
-AUTHORIZATION_CHARACTERS_MAX: Final = 1_000
 _AUTHORIZATION_MAGIC: Final = b"\x05"
 
 # A repeated group would need a hundred bytes of memory for each pair of digits.

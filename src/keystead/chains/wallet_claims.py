@@ -10,12 +10,12 @@ from typing import Final, assert_never
 
 from keystead.api.enums import WalletAuthenticatorType
 from keystead.chains.addresses.text import base58, decode_base58, eip55
+from keystead.chains.bounds import DOMAIN_CHARACTERS_MAX
 from keystead.sessions.wallet_tokens import WalletClaim
 from keystead.stamps.ed25519 import check_public_key
 
 _ETHEREUM: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _DOMAIN: Final = re.compile(r"(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::[1-9][0-9]{0,4})?")
-_DOMAIN_CHARACTERS_MAX: Final = 255
 
 
 class InvalidWalletClaim(Exception):
@@ -45,7 +45,7 @@ def wallet_claim(type_: WalletAuthenticatorType, address: str, domain: str) -> W
 def normal_domain(text: str) -> str | None:
     """The host in lower case, with its port unless that is 80 or 443; None for any other text."""
     host = re.sub(r":(?:80|443)\Z", "", text.lower())
-    return host if len(host) <= _DOMAIN_CHARACTERS_MAX and _DOMAIN.fullmatch(host) else None
+    return host if len(host) <= DOMAIN_CHARACTERS_MAX and _DOMAIN.fullmatch(host) else None
 
 
 def solana_key(address: str) -> bytes:

@@ -13,14 +13,8 @@ from typing import Any
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus
 from keystead.cli.columns import JsonRecord
 from keystead.cli.instants import made_at_ms
+from keystead.client import errors
 from keystead.client.client import Client
-from keystead.client.errors import (
-    ConnectionFailed,
-    LimitReached,
-    NotFound,
-    RequestTimedOut,
-    ServerError,
-)
 
 PAGE = 100
 OPEN_PAGES_MAX = 2
@@ -31,7 +25,7 @@ OVERLAP_MS = 10_000
 one."""
 
 _OPEN = [status.value for status in ActivityStatus if status not in FINAL_STATUSES]
-_TEMPORARY = (ConnectionFailed, RequestTimedOut, ServerError, LimitReached)
+_TEMPORARY = (errors.ConnectionFailed, errors.RequestTimedOut, errors.ServerError, errors.LimitReached)
 
 Ask = Callable[[str, Mapping[str, Any]], JsonRecord]
 Show = Callable[[JsonRecord], None]
@@ -152,7 +146,7 @@ class Feed:
     def _get(self, activity_id: str) -> JsonRecord | None:
         try:
             activity: JsonRecord = self._ask("query/get_activity", {"activityId": activity_id})["activity"]
-        except NotFound:
+        except errors.NotFound:
             return None
         return activity
 

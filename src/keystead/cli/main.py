@@ -37,6 +37,7 @@ class Command(NamedTuple):
 
 COMMANDS: Final[Mapping[str, Command]] = {
     "dev": Command("development.development:dev", "Run a development server."),
+    "console": Command("development.console:console", "Print a link to the console of `keystead dev`, logged in."),
     "env": Command("development.environment:env", "Print the settings that clients and published examples read."),
     "fixtures": Command("development.fixtures:app", "Keep an organization as a file that a server makes again."),
     "init": Command("operator.installation:init", "Migrate the database, and make the first organization."),
@@ -53,9 +54,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "interfaces": Command("tables:interfaces", "List the contract interfaces."),
     "activities": Command("activities:activities", "List the newest activities: who, what, to whom, how much."),
     "show": Command("showing:show", "Describe what an activity asks for."),
-    "approve": Command("votes:approve", "Approve an activity that waits, after showing it."),
-    "reject": Command("votes:reject", "Reject an activity that waits, after showing it."),
+    "approve": Command("activities:approve", "Approve an activity that waits, after showing it."),
+    "reject": Command("activities:reject", "Reject an activity that waits, after showing it."),
     "policy": Command("policies.policies:app", "List, compare, apply, test and explain policies."),
+    "controls": Command("policies.controls:app", "List velocity controls, and show how much of them is left."),
     "outbox": Command("outbox:outbox", "Show the e-mails and SMS that `keystead dev` has kept."),
     "api-key": Command("api_keys:app", "Make key pairs that stamp requests."),
     "auth-proxy": Command("auth_proxies:app", "Say what browsers without a key may do."),

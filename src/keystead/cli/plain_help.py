@@ -12,7 +12,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperCommand
 
-from keystead.api.spelling import did_you_mean
+from keystead.api.choices import did_you_mean
 
 _NAMES: Final = {
     "str": "TEXT",

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
+from keystead.api.choices import did_you_mean
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PUBLIC_SCHEMA
-from keystead.api.spelling import did_you_mean
 from keystead.cli.asking import Yes
 from keystead.cli.credentials import CredentialsFile, chosen_credentials, chosen_file
 from keystead.cli.failure import Failure

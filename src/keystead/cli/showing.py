@@ -24,10 +24,9 @@ from keystead.cli.tables import AsJson
 from keystead.cli.texts import kind, moment, printable, status
 from keystead.cli.waiting import waits_for
 from keystead.client.client import Client
-from keystead.describe.activity import describe_activity
+from keystead.describe.activity import asker_of, credential_of, describe_activity, name_of
 from keystead.describe.description import ActivityDescription
 from keystead.describe.stamped import difference_from_stamped
-from keystead.describe.voters import asker_of, credential_of, name_of
 
 _FINGERPRINT = re.compile(r"sha256:[0-9a-f]{64}")
 _END_OF_ID = re.compile(r"[0-9a-f]{8,12}")

@@ -1,7 +1,7 @@
 """What an open activity waits for: whose approvals would count, and who must give a further proof.
 
-Here: sentences from the server's answers. Not here: the votes (`votes`), whose approvals are missing
-(`operations.missing_approvals`).
+Here: sentences from the server's answers. Not here: the votes (`activities`), whose approvals are missing
+(`operations.activity_descriptions`).
 """
 
 from __future__ import annotations

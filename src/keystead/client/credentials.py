@@ -27,6 +27,7 @@ CA_FILE = "KEYSTEAD_CA_FILE"
 
 class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """An API key, its server and its organization. Keys are hex. `user_id` is information for people.
+    `auth_proxy_id`: the configuration of an authentication proxy of the organization, for pages without a key.
 
     `ca_file`: a PEM file of the authority that signs the server's certificate, if it is a private one.
     """
@@ -37,6 +38,7 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omi
     api_private_key: str
     user_id: str | None = None
     ca_file: str | None = None
+    auth_proxy_id: str | None = None
 
     def __repr__(self) -> str:
         return f"Credentials(organization_id={self.organization_id!r}, api_public_key={self.api_public_key!r})"
@@ -52,9 +54,10 @@ def environment_credentials(environ: Mapping[str, str] = os.environ) -> Credenti
 
 
 def credentials_in(path: str | os.PathLike[str]) -> Credentials:
-    """The settings in a JSON file: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey, caFile.
+    """The settings in a JSON file: baseUrl, organizationId, userId, apiPublicKey, apiPrivateKey, caFile,
+    authProxyId.
 
-    Raises UsageError if it cannot be read, or lacks a member other than userId and caFile.
+    Raises UsageError if it cannot be read, or lacks one of the first three or a key.
     """
     try:
         return msgspec.json.decode(Path(path).read_bytes(), type=Credentials)

@@ -11,26 +11,8 @@ from functools import partial
 import httpx
 import msgspec
 
+from keystead.api.developer_controls import OUTBOX, OutboxAnswer, SentMessage
 from keystead.client.certificates import certificates_for
-
-
-class SentMessage(msgspec.Struct, frozen=True):
-    """A message as its recipient would have got it. `secret`: the code or the credential bundle in its text."""
-
-    id: str
-    channel: str
-    recipient: str
-    text: str
-    subject: str = ""
-    secret: str = ""
-
-
-class _OutboxEntry(msgspec.Struct, frozen=True):
-    message: SentMessage
-
-
-class _Outbox(msgspec.Struct, frozen=True):
-    messages: tuple[_OutboxEntry, ...]
 
 
 class DevelopmentOutbox:
@@ -41,7 +23,7 @@ class DevelopmentOutbox:
     """
 
     def __init__(self, base_url: str, http: httpx.Client | None = None) -> None:
-        self._url = f"{base_url}/dev/v1/outbox"
+        self._url = base_url + OUTBOX.path
         # A proxy of the environment cannot reach this machine.
         verify = certificates_for(base_url, is_direct=True)
         self._get = partial(httpx.get, trust_env=False, verify=verify) if http is None else http.get
@@ -49,7 +31,7 @@ class DevelopmentOutbox:
     def messages(self, recipient: str | None = None) -> list[SentMessage]:
         """All messages, or those to one e-mail address or phone number; oldest first."""
         answer = self._get(self._url, timeout=10).raise_for_status()
-        messages = [entry.message for entry in msgspec.json.decode(answer.content, type=_Outbox).messages]
+        messages = [entry.message for entry in msgspec.json.decode(answer.content, type=OutboxAnswer).messages]
         return [
             message for message in messages if recipient is None or message.recipient.lower() == recipient.lower()
         ]

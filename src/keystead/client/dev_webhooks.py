@@ -6,38 +6,11 @@ Not here: the developer's other controls (`dev_controls`), the server's half.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import httpx
 import msgspec
 
-
-class SentWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An attempt to deliver an event. `sent_at_ms`: milliseconds since the epoch. `body`: the JSON that was sent.
-
-    `organization_id`: of the endpoint. `verdict`: accepted, refused (a final answer), or later (another attempt
-    follows). `status`: of the answer, 0 if there was none; then `reason` says why.
-    """
-
-    sent_at_ms: int
-    endpoint_id: str
-    organization_id: str
-    url: str
-    headers: dict[str, str]
-    body: str
-    verdict: str
-    status: int
-    reason: str
-
-    @property
-    def activity(self) -> dict[str, Any]:
-        """The activity in the body."""
-        activity: dict[str, Any] = msgspec.json.decode(self.body)
-        return activity
-
-
-class _Webhooks(msgspec.Struct, frozen=True):
-    webhooks: tuple[SentWebhook, ...]
+from keystead.api.developer_controls import WEBHOOKS, SentWebhook, SentWebhooks
 
 
 class DevWebhooks:
@@ -47,7 +20,7 @@ class DevWebhooks:
     """
 
     def __init__(self, base_url: str, http: httpx.Client) -> None:
-        self._url = f"{base_url}/dev/v1/webhooks"
+        self._url = base_url + WEBHOOKS.path
         self._http = http
 
     def sent(self, endpoint_id: str | None = None) -> list[SentWebhook]:
@@ -55,7 +28,7 @@ class DevWebhooks:
 
         The endpoint of the older feature (FEATURE_NAME_WEBHOOK) has the id of its organization."""
         answer = self._http.get(self._url).raise_for_status()
-        webhooks = msgspec.json.decode(answer.content, type=_Webhooks).webhooks
+        webhooks = msgspec.json.decode(answer.content, type=SentWebhooks).webhooks
         return [webhook for webhook in webhooks if endpoint_id in (None, webhook.endpoint_id)]
 
     def wait_for(self, activity_id: str, *, count: int = 1, timeout_s: float = 10.0) -> SentWebhook:

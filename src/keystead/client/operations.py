@@ -34,6 +34,7 @@ ACTIVITY_TYPES = {
     "create_sub_organization": "ACTIVITY_TYPE_CREATE_SUB_ORGANIZATION_V9",
     "create_user_tag": "ACTIVITY_TYPE_CREATE_USER_TAG",
     "create_users": "ACTIVITY_TYPE_CREATE_USERS_V4",
+    "create_velocity_control": "ACTIVITY_TYPE_CREATE_VELOCITY_CONTROL",
     "create_wallet": "ACTIVITY_TYPE_CREATE_WALLET",
     "create_wallet_accounts": "ACTIVITY_TYPE_CREATE_WALLET_ACCOUNTS",
     "create_wallet_authenticators": "ACTIVITY_TYPE_CREATE_WALLET_AUTHENTICATORS",
@@ -53,6 +54,7 @@ ACTIVITY_TYPES = {
     "delete_sub_organization": "ACTIVITY_TYPE_DELETE_SUB_ORGANIZATION",
     "delete_user_tags": "ACTIVITY_TYPE_DELETE_USER_TAGS",
     "delete_users": "ACTIVITY_TYPE_DELETE_USERS",
+    "delete_velocity_control": "ACTIVITY_TYPE_DELETE_VELOCITY_CONTROL",
     "delete_wallet_accounts": "ACTIVITY_TYPE_DELETE_WALLET_ACCOUNTS",
     "delete_wallet_authenticators": "ACTIVITY_TYPE_DELETE_WALLET_AUTHENTICATORS",
     "delete_wallets": "ACTIVITY_TYPE_DELETE_WALLETS",
@@ -135,6 +137,8 @@ QUERIES = (
     "get_session_profiles",
     "get_smart_contract_interface",
     "get_user",
+    "get_velocity_control",
+    "get_velocity_control_usage",
     "get_wallet",
     "get_wallet_account",
     "get_wallet_authenticators",
@@ -153,6 +157,7 @@ QUERIES = (
     "list_suborgs",
     "list_user_tags",
     "list_users",
+    "list_velocity_controls",
     "list_verified_suborgs",
     "list_wallet_accounts",
     "list_wallets",
@@ -604,6 +609,46 @@ class Operations(Calls):
             },
         )
 
+    def get_velocity_control(
+        self,
+        *,
+        velocity_control_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetVelocityControlResponse:
+        """One velocity control."""
+        return self._query(
+            "get_velocity_control",
+            shapes.GetVelocityControlResponse,
+            organization_id,
+            {
+                "velocityControlId": velocity_control_id,
+            },
+        )
+
+    def get_velocity_control_usage(
+        self,
+        *,
+        velocity_control_id: str,
+        user_id: str | None = None,
+        wallet_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetVelocityControlUsageResponse:
+        """How much of a velocity control is used now, and how much is left.
+
+        `user_id`: of a control by user; the caller if it is absent. `wallet_id`: of a control by wallet; the id of a
+        wallet or of a private key.
+        """
+        return self._query(
+            "get_velocity_control_usage",
+            shapes.GetVelocityControlUsageResponse,
+            organization_id,
+            {
+                "velocityControlId": velocity_control_id,
+                "userId": user_id,
+                "walletId": wallet_id,
+            },
+        )
+
     def get_wallet(
         self,
         *,
@@ -889,6 +934,19 @@ class Operations(Calls):
         return self._query(
             "list_users",
             shapes.ListUsersResponse,
+            organization_id,
+            {},
+        )
+
+    def list_velocity_controls(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListVelocityControlsResponse:
+        """All velocity controls of the organization, in order of creation."""
+        return self._query(
+            "list_velocity_controls",
+            shapes.ListVelocityControlsResponse,
             organization_id,
             {},
         )
@@ -1429,6 +1487,29 @@ class Operations(Calls):
             },
         )
 
+    def create_velocity_control(
+        self,
+        *,
+        name: str,
+        identifier: str,
+        data_source: shapes.DataSource,
+        aggregation: shapes.Aggregation,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateVelocityControlSubmitted:
+        """Add a limit on what the organization signs, or on how often its activities are executed. Policies name it."""
+        return self._submit(
+            shapes.CreateVelocityControlSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "name": name,
+                "identifier": identifier,
+                "dataSource": data_source,
+                "aggregation": aggregation,
+            },
+        )
+
     def create_wallet(
         self,
         *,
@@ -1788,6 +1869,23 @@ class Operations(Calls):
             generate_app_proofs,
             {
                 "userIds": user_ids,
+            },
+        )
+
+    def delete_velocity_control(
+        self,
+        *,
+        velocity_control_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteVelocityControlSubmitted:
+        """Delete a velocity control that no policy, MFA policy or session profile names."""
+        return self._submit(
+            shapes.DeleteVelocityControlSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "velocityControlId": velocity_control_id,
             },
         )
 
@@ -3502,6 +3600,46 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def get_velocity_control(
+        self,
+        *,
+        velocity_control_id: str,
+        organization_id: str | None = None,
+    ) -> shapes.GetVelocityControlResponse:
+        """One velocity control."""
+        return await self._query(
+            "get_velocity_control",
+            shapes.GetVelocityControlResponse,
+            organization_id,
+            {
+                "velocityControlId": velocity_control_id,
+            },
+        )
+
+    async def get_velocity_control_usage(
+        self,
+        *,
+        velocity_control_id: str,
+        user_id: str | None = None,
+        wallet_id: str | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.GetVelocityControlUsageResponse:
+        """How much of a velocity control is used now, and how much is left.
+
+        `user_id`: of a control by user; the caller if it is absent. `wallet_id`: of a control by wallet; the id of a
+        wallet or of a private key.
+        """
+        return await self._query(
+            "get_velocity_control_usage",
+            shapes.GetVelocityControlUsageResponse,
+            organization_id,
+            {
+                "velocityControlId": velocity_control_id,
+                "userId": user_id,
+                "walletId": wallet_id,
+            },
+        )
+
     async def get_wallet(
         self,
         *,
@@ -3787,6 +3925,19 @@ class AsyncOperations(AsyncCalls):
         return await self._query(
             "list_users",
             shapes.ListUsersResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_velocity_controls(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListVelocityControlsResponse:
+        """All velocity controls of the organization, in order of creation."""
+        return await self._query(
+            "list_velocity_controls",
+            shapes.ListVelocityControlsResponse,
             organization_id,
             {},
         )
@@ -4327,6 +4478,29 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def create_velocity_control(
+        self,
+        *,
+        name: str,
+        identifier: str,
+        data_source: shapes.DataSource,
+        aggregation: shapes.Aggregation,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.CreateVelocityControlSubmitted:
+        """Add a limit on what the organization signs, or on how often its activities are executed. Policies name it."""
+        return await self._submit(
+            shapes.CreateVelocityControlSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "name": name,
+                "identifier": identifier,
+                "dataSource": data_source,
+                "aggregation": aggregation,
+            },
+        )
+
     async def create_wallet(
         self,
         *,
@@ -4686,6 +4860,23 @@ class AsyncOperations(AsyncCalls):
             generate_app_proofs,
             {
                 "userIds": user_ids,
+            },
+        )
+
+    async def delete_velocity_control(
+        self,
+        *,
+        velocity_control_id: str,
+        organization_id: str | None = None,
+        generate_app_proofs: bool = False,
+    ) -> shapes.DeleteVelocityControlSubmitted:
+        """Delete a velocity control that no policy, MFA policy or session profile names."""
+        return await self._submit(
+            shapes.DeleteVelocityControlSubmitted,
+            organization_id,
+            generate_app_proofs,
+            {
+                "velocityControlId": velocity_control_id,
             },
         )
 

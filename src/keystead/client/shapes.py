@@ -16,6 +16,8 @@ from keystead.api.enums import (
     AccessType,
     ActivityStatus,
     AddressFormat,
+    AggregationMethod,
+    AggregationOperator,
     ApiKeyCurve,
     AuthMethod,
     AuthenticationType,
@@ -92,9 +94,14 @@ __all__ = [
     "AccessType",
     "ActivePolicyStatus",
     "Activity",
+    "ActivityExecution",
+    "ActivityFilter",
     "ActivityResponse",
     "ActivityStatus",
     "AddressFormat",
+    "Aggregation",
+    "AggregationMethod",
+    "AggregationOperator",
     "ApiKey",
     "ApiKeyCurve",
     "ApiKeyParams",
@@ -104,6 +111,7 @@ __all__ = [
     "ApproveActivityIntent",
     "ApproveActivityResult",
     "ApproveActivitySubmitted",
+    "AssetDefinition",
     "Attestation",
     "AuthMethod",
     "AuthProxyConfig",
@@ -113,6 +121,7 @@ __all__ = [
     "Authenticator",
     "AuthenticatorParamsV2",
     "AuthenticatorTransport",
+    "ChainAssetTransfer",
     "CheckIpAllowlistResponse",
     "CheckPolicyResponse",
     "ClientSignature",
@@ -154,6 +163,8 @@ __all__ = [
     "CreateUserTagSubmitted",
     "CreateUsersResult",
     "CreateUsersSubmitted",
+    "CreateVelocityControlResult",
+    "CreateVelocityControlSubmitted",
     "CreateWalletAccountsResult",
     "CreateWalletAccountsSubmitted",
     "CreateWalletAuthenticatorsResult",
@@ -166,6 +177,7 @@ __all__ = [
     "Credential",
     "CredentialType",
     "Curve",
+    "DataSource",
     "DeleteApiKeysResult",
     "DeleteApiKeysSubmitted",
     "DeleteAuthenticatorsResult",
@@ -196,6 +208,8 @@ __all__ = [
     "DeleteUserTagsSubmitted",
     "DeleteUsersResult",
     "DeleteUsersSubmitted",
+    "DeleteVelocityControlResult",
+    "DeleteVelocityControlSubmitted",
     "DeleteWalletAccountsResult",
     "DeleteWalletAccountsSubmitted",
     "DeleteWalletAuthenticatorsResult",
@@ -217,6 +231,7 @@ __all__ = [
     "EmailCustomizationParamsV2",
     "EmailEvent",
     "EmailEventDetails",
+    "Empty",
     "EnableAuthProxyResult",
     "EnableAuthProxySubmitted",
     "Evaluation",
@@ -236,6 +251,7 @@ __all__ = [
     "ExpressionProblem",
     "Feature",
     "FeatureName",
+    "FilterActivity",
     "GetActivePoliciesResponse",
     "GetApiKeyResponse",
     "GetApiKeysResponse",
@@ -257,9 +273,12 @@ __all__ = [
     "GetSessionProfilesResponse",
     "GetSmartContractInterfaceResponse",
     "GetUserResponse",
+    "GetVelocityControlResponse",
+    "GetVelocityControlUsageResponse",
     "GetWalletAccountResponse",
     "GetWalletAuthenticatorsResponse",
     "GetWalletResponse",
+    "GroupBy",
     "HashFunction",
     "ImportPrivateKeyResult",
     "ImportPrivateKeySubmitted",
@@ -300,6 +319,7 @@ __all__ = [
     "ListSuborgsResponse",
     "ListUserTagsResponse",
     "ListUsersResponse",
+    "ListVelocityControlsResponse",
     "ListVerifiedSuborgsResponse",
     "ListWalletAccountsResponse",
     "ListWalletsResponse",
@@ -329,6 +349,7 @@ __all__ = [
     "Pagination",
     "PathFormat",
     "PayloadEncoding",
+    "Phase",
     "Policy",
     "PolicyKeyword",
     "PolicyOutcome",
@@ -349,6 +370,7 @@ __all__ = [
     "RemoveOrganizationFeatureSubmitted",
     "RequiredAuthenticationMethod",
     "RequiredAuthenticationMethodParams",
+    "RollingWindow",
     "RootUserParamsV6",
     "SecretMetadata",
     "SessionProfile",
@@ -412,6 +434,7 @@ __all__ = [
     "UpdateWebhookEndpointSubmitted",
     "User",
     "UserParamsV4",
+    "VelocityControl",
     "VerifyOtpResult",
     "VerifyOtpSubmitted",
     "VerifyWalletAuthenticatorResult",
@@ -429,6 +452,7 @@ __all__ = [
     "WebhookSubscription",
     "WebhookSubscriptionParams",
     "WhoamiResponse",
+    "Window",
 ]
 
 
@@ -738,6 +762,106 @@ class GetUserResponse(Wire, frozen=True):
     user: User
 
 
+class AssetDefinition(Wire, frozen=True):
+    """`caip19`: the asset (`chains.assets`). `decimals`: how many decimal places its smallest unit is behind the
+    unit of the threshold, as text.
+    """
+
+    caip19: str
+    decimals: str
+
+
+class FilterActivity(Wire, frozen=True):
+    activity_type: str
+
+
+class ActivityFilter(Wire, frozen=True):
+    """No types, or none given: every type."""
+
+    activity: tuple[FilterActivity, ...] | None = None
+
+
+class Empty(Wire, frozen=True):
+    """A choice that has no members of its own."""
+
+
+class Phase(Wire, frozen=True):
+    """When a transfer is measured. `submission` is reserved by the public schema."""
+
+    signature: Empty | None = None
+    submission: Empty | None = None
+
+
+class ChainAssetTransfer(Wire, frozen=True):
+    definition: tuple[AssetDefinition, ...]
+    filter: ActivityFilter | None = None
+    phase: Phase | None = None
+
+
+class ActivityExecution(Wire, frozen=True):
+    filter: ActivityFilter | None = None
+
+
+class DataSource(Wire, frozen=True):
+    chain_asset_transfer: ChainAssetTransfer | None = None
+    activity_execution: ActivityExecution | None = None
+
+
+class RollingWindow(Wire, frozen=True):
+    """`duration`: seconds, as text."""
+
+    duration: str
+
+
+class Window(Wire, frozen=True):
+    rolling: RollingWindow | None = None
+    infinite: Empty | None = None
+
+
+class GroupBy(Wire, frozen=True):
+    organization: Empty | None = None
+    user: Empty | None = None
+    wallet: Empty | None = None
+
+
+class Aggregation(Wire, frozen=True):
+    """`threshold`: decimal text."""
+
+    method: AggregationMethod
+    operator: AggregationOperator
+    threshold: str
+    window: Window
+    group_by: GroupBy
+
+
+class VelocityControl(Wire, frozen=True):
+    """`identifier`: policies name the control `controls.<identifier>`."""
+
+    velocity_control_id: str
+    organization_id: str
+    name: str
+    identifier: str
+    data_source: DataSource
+    aggregation: Aggregation
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class GetVelocityControlResponse(Wire, frozen=True):
+    velocity_control: VelocityControl
+
+
+class GetVelocityControlUsageResponse(Wire, frozen=True):
+    """Decimal text, in the unit of the threshold. `remaining`: the threshold less what is used, at least 0.
+    `frees_at`: when the first amount leaves the rolling window (RFC 3339); absent if nothing will.
+    """
+
+    used: str
+    threshold: str
+    remaining: str
+    frees_at: str | None = None
+
+
 class GetWalletResponse(Wire, frozen=True):
     wallet: Wallet
 
@@ -896,6 +1020,10 @@ class ListUserTagsResponse(Wire, frozen=True):
 
 class ListUsersResponse(Wire, frozen=True):
     users: tuple[User, ...]
+
+
+class ListVelocityControlsResponse(Wire, frozen=True):
+    velocity_controls: tuple[VelocityControl, ...]
 
 
 class ListVerifiedSuborgsResponse(Wire, frozen=True):
@@ -1120,6 +1248,10 @@ class CreateUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
+class CreateVelocityControlResult(Wire, frozen=True):
+    velocity_control_id: str
+
+
 class CreateWalletAccountsResult(Wire, frozen=True):
     addresses: tuple[str, ...]
 
@@ -1205,6 +1337,10 @@ class DeleteUserTagsResult(Wire, frozen=True):
 
 class DeleteUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
+
+
+class DeleteVelocityControlResult(Wire, frozen=True):
+    velocity_control_id: str
 
 
 class DeleteWalletAccountsResult(Wire, frozen=True):
@@ -1838,6 +1974,19 @@ class CreateUsersSubmitted(Submitted[CreateUsersResult]):
         return self.result.user_ids
 
 
+class CreateVelocityControlSubmitted(Submitted[CreateVelocityControlResult]):
+    """Add a limit on what the organization signs, or on how often its activities are executed. Policies name it."""
+
+    operation = "create_velocity_control"
+    activity_type = "ACTIVITY_TYPE_CREATE_VELOCITY_CONTROL"
+    result_key = "createVelocityControlResult"
+    result_struct = CreateVelocityControlResult
+
+    @property
+    def velocity_control_id(self) -> str:
+        return self.result.velocity_control_id
+
+
 class CreateWalletSubmitted(Submitted[CreateWalletResult]):
     """Make a wallet from a new mnemonic, which is stored sealed, and derive its accounts."""
 
@@ -2099,6 +2248,19 @@ class DeleteUsersSubmitted(Submitted[DeleteUsersResult]):
     @property
     def user_ids(self) -> tuple[str, ...]:
         return self.result.user_ids
+
+
+class DeleteVelocityControlSubmitted(Submitted[DeleteVelocityControlResult]):
+    """Delete a velocity control that no policy, MFA policy or session profile names."""
+
+    operation = "delete_velocity_control"
+    activity_type = "ACTIVITY_TYPE_DELETE_VELOCITY_CONTROL"
+    result_key = "deleteVelocityControlResult"
+    result_struct = DeleteVelocityControlResult
+
+    @property
+    def velocity_control_id(self) -> str:
+        return self.result.velocity_control_id
 
 
 class DeleteWalletAccountsSubmitted(Submitted[DeleteWalletAccountsResult]):

@@ -9,21 +9,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-import msgspec
-
+from keystead.api.developer_controls import OutboxEntry
+from keystead.delivery.bounds import KEPT_MESSAGES_MAX
 from keystead.delivery.message import Message
 from keystead.delivery.sender import SendFailed
 from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
-
-KEPT_MAX = 1_000
-"""The most messages that are shown, the newest ones. The rows of all messages are deleted when they expire."""
-
-
-class KeptMessage(msgspec.Struct, frozen=True, rename="camel"):
-    """`sent_at_ms`: when the message was written, in milliseconds since the epoch."""
-
-    sent_at_ms: int
-    message: Message
 
 
 class KeepingSender:
@@ -55,15 +45,15 @@ class KeptMessages:
         self._rows = rows
         self._open_message = open_message
         self._now_ms = now_ms
-        self._opened: dict[str, KeptMessage] = {}
+        self._opened: dict[str, OutboxEntry] = {}
 
     def clear(self) -> None:
         """Forget the messages that were read, because the database was replaced."""
         self._opened.clear()
 
-    async def all(self) -> list[KeptMessage]:
+    async def all(self) -> list[OutboxEntry]:
         """The kept messages, oldest first. Each is opened once."""
-        finished = await self._rows.finished_messages(self._now_ms(), KEPT_MAX)
+        finished = await self._rows.finished_messages(self._now_ms(), KEPT_MESSAGES_MAX)
         organization_ids = {message_id: organization_id for organization_id, message_id in finished}
         self._opened = {id_: message for id_, message in self._opened.items() if id_ in organization_ids}
         for message_id in organization_ids.keys() - self._opened.keys():
@@ -71,7 +61,9 @@ class KeptMessages:
             if kept is None or kept.sealed is None:  # it was deleted now, or given up before
                 continue
             try:
-                self._opened[message_id] = KeptMessage(kept.created_at_ms, await self._open_message(kept))
+                self._opened[message_id] = OutboxEntry(
+                    sent_at_ms=kept.created_at_ms, message=await self._open_message(kept)
+                )
             except SendFailed:  # its organization was deleted
                 continue
         return [self._opened[message_id] for message_id in sorted(self._opened)]

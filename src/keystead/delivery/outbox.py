@@ -2,8 +2,8 @@
 
 A message is written in the transaction of its activity. The lease ensures that two processes do not send the same
 message at the same time. If a process dies after it has sent a message and before it has recorded that, the
-message is sent again. A message is sent at least once, and never again after its success was recorded. Not here:
-the rows (`storage`).
+message is sent again. A message is sent at least once, and never again after its success was recorded. Pauses
+between attempts are here. Not here: the rows (`storage`).
 """
 
 from __future__ import annotations
@@ -15,17 +15,26 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from keystead.delivery.message import Message
-from keystead.delivery.retries import next_attempt_ms
 from keystead.delivery.sender import Sender, SendFailed
 from keystead.delivery.stopping import FINISH_S, finish
 from keystead.failures.defects import log_failure
-from keystead.failures.rounds import Rounds
-from keystead.organizations.contacts.outgoing_messages import (
-    EmailEventRow,
-    MessageChannel,
-    OutgoingMessage,
-    SendResult,
-)
+from keystead.failures.rounds import Rounds, pause_after
+from keystead.organizations.contacts import outgoing_messages
+
+FIRST_PAUSE_MS = 10_000
+PAUSE_MAX_MS = 30 * 60_000
+
+
+def next_attempt_ms(now_ms: int, failures: int, random_fraction: Callable[[], float]) -> int:
+    """When to try again after this many failures (1 or more), in milliseconds since the epoch.
+
+    The pause doubles from ten seconds to half an hour. Up to half of it is random, to spread messages that failed
+    together. `random_fraction()` returns a number from 0 to 1.
+    """
+    pause = pause_after(failures, FIRST_PAUSE_MS, PAUSE_MAX_MS)
+    spread = int(pause / 2 * random_fraction())
+    return now_ms + pause // 2 + spread
+
 
 logger = logging.getLogger("keystead.delivery")
 
@@ -42,11 +51,15 @@ AT_ONCE_MAX = 20
 class OutboxRows(Protocol):
     """Every method raises Unavailable while the database does not answer."""
 
-    async def lease_messages(self, now_ms: int, lease_ms: int, limit: int) -> Sequence[OutgoingMessage]:
+    async def lease_messages(
+        self, now_ms: int, lease_ms: int, limit: int
+    ) -> Sequence[outgoing_messages.OutgoingMessage]:
         """Lease due messages that no other process has leased, the oldest first."""
         ...
 
-    async def record_attempt(self, after: OutgoingMessage, event: EmailEventRow | None) -> bool:
+    async def record_attempt(
+        self, after: outgoing_messages.OutgoingMessage, event: outgoing_messages.EmailEventRow | None
+    ) -> bool:
         """Write a leased message after an attempt to send it, and the event of the attempt. False if the lease had
         ended."""
         ...
@@ -63,8 +76,8 @@ class Outbox:
     def __init__(
         self,
         rows: OutboxRows,
-        senders: Mapping[MessageChannel, Sender],
-        open_message: Callable[[OutgoingMessage], Awaitable[Message]],
+        senders: Mapping[outgoing_messages.MessageChannel, Sender],
+        open_message: Callable[[outgoing_messages.OutgoingMessage], Awaitable[Message]],
         *,
         now_ms: Callable[[], int],
         new_id: Callable[[], str],
@@ -83,9 +96,9 @@ class Outbox:
         self._default_sender = default_sender
         self._random_fraction = random_fraction
         self._rounds = Rounds(logger, "the outbox could not be read", POLL_S)
-        self._leased: dict[str, OutgoingMessage] = {}
+        self._leased: dict[str, outgoing_messages.OutgoingMessage] = {}
         self._under_way: Sequence[asyncio.Task[Any]] = ()
-        self.results: Counter[SendResult] = Counter()
+        self.results: Counter[outgoing_messages.SendResult] = Counter()
         """The number of attempts, by result."""
 
     def wake(self) -> None:
@@ -121,19 +134,19 @@ class Outbox:
         self._leased.clear()
         return len(waiting)
 
-    async def _lease(self) -> Sequence[OutgoingMessage]:
+    async def _lease(self) -> Sequence[outgoing_messages.OutgoingMessage]:
         waiting = await self._rows.lease_messages(self._now_ms(), LEASE_MS, AT_ONCE_MAX)
         self._leased = {message.id: message for message in waiting}
         return waiting
 
-    async def _attempt_and_log(self, waiting: OutgoingMessage) -> None:
+    async def _attempt_and_log(self, waiting: outgoing_messages.OutgoingMessage) -> None:
         try:
             await self._attempt(waiting)
         except Exception as failed:  # noqa: BLE001 - the other messages are sent, and this one after its lease
             log_failure(logger, failed, "message %s: not sent, or not recorded", waiting.id)
 
-    async def _attempt(self, waiting: OutgoingMessage) -> None:
-        result, detail, again_ms = SendResult.SENT, "", None
+    async def _attempt(self, waiting: outgoing_messages.OutgoingMessage) -> None:
+        result, detail, again_ms = outgoing_messages.SendResult.SENT, "", None
         try:
             detail = await self._send(waiting)
         except SendFailed as failed:
@@ -141,13 +154,15 @@ class Outbox:
             again_ms = next_attempt_ms(self._now_ms(), waiting.failures + 1, self._random_fraction)
             if failed.permanent or again_ms >= waiting.give_up_at_ms:
                 again_ms = None
-            result = SendResult.GIVEN_UP if again_ms is None else SendResult.DELAYED
+            result = (
+                outgoing_messages.SendResult.GIVEN_UP if again_ms is None else outgoing_messages.SendResult.DELAYED
+            )
             logger.warning("message %s: %s: %s", waiting.id, result.value, detail)
         self.results[result] += 1
         event = None
         if waiting.channel == "email":
             at_ms = self._now_ms()
-            event = EmailEventRow(
+            event = outgoing_messages.EmailEventRow(
                 id=self._new_id(),
                 message_id=waiting.id,
                 type=result,
@@ -163,7 +178,7 @@ class Outbox:
             logger.warning("message %s: its lease had ended, so another process may also send it", waiting.id)
         self._leased.pop(waiting.id, None)
 
-    async def _send(self, waiting: OutgoingMessage) -> str:
+    async def _send(self, waiting: outgoing_messages.OutgoingMessage) -> str:
         sender = self._senders.get(waiting.channel)
         if sender is None:  # the settings have changed
             raise SendFailed(f"this server sends no {waiting.channel}", permanent=False)

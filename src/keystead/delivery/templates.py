@@ -13,13 +13,17 @@ from urllib.parse import quote, urlsplit
 import msgspec
 
 from keystead.api.errors import InvalidRequest
+from keystead.delivery.bounds import (
+    SMS_TEMPLATE_CHARACTERS_MAX,
+    TEMPLATE_TEXT_CHARACTERS_MAX,
+    TEMPLATE_URL_CHARACTERS_MAX,
+)
 
 CODE_PLACEHOLDER = "{{.OtpCode}}"
 LINK_PLACEHOLDER = "%s"
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _LOGO, _LINK = "parameters.emailCustomization.logoUrl", "parameters.emailCustomization.magicLinkTemplate"
-_TEXT_MAX, _URL_MAX, _SMS_MAX = 255, 2048, 480
 
 
 class EmailContent(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,13 +46,13 @@ def checked_branding(app_name: str, logo_url: str | None, link_template: str | N
     if not app_name.strip():
         raise InvalidRequest("invalid app name: field `appName`: expected text")
     if logo_url is not None:
-        _check_one_line(logo_url, _LOGO, _URL_MAX)
+        _check_one_line(logo_url, _LOGO, TEMPLATE_URL_CHARACTERS_MAX)
         if urlsplit(logo_url).scheme != "https":
             raise InvalidRequest(
                 f"invalid logo url: field `{_LOGO}`: expected an address that begins with https://"
             )
     if link_template is not None:
-        _check_one_line(link_template, _LINK, _URL_MAX)
+        _check_one_line(link_template, _LINK, TEMPLATE_URL_CHARACTERS_MAX)
         # Custom schemes are allowed, because a link may open an app on a phone.
         scheme = urlsplit(link_template).scheme
         if link_template.count(LINK_PLACEHOLDER) != 1 or scheme in ("", "javascript", "data", "file"):
@@ -102,15 +106,16 @@ def code_sms(app_name: str, code: str, template: str | None) -> str:
     """The SMS with a one-time code. `template` has the placeholder `{{.OtpCode}}`. Raises InvalidRequest."""
     if template is None:
         return f"Your code for {app_name} is: {code}"
-    if CODE_PLACEHOLDER not in template or len(template) > _SMS_MAX:
+    if CODE_PLACEHOLDER not in template or len(template) > SMS_TEMPLATE_CHARACTERS_MAX:
         raise InvalidRequest(
-            f"invalid sms template: field `parameters.smsCustomization.template`: expected at most {_SMS_MAX} "
+            f"invalid sms template: field `parameters.smsCustomization.template`: expected at most "
+            f"{SMS_TEMPLATE_CHARACTERS_MAX} "
             f"characters, with {CODE_PLACEHOLDER} in them"
         )
     return template.replace(CODE_PLACEHOLDER, code)
 
 
-def _check_one_line(text: str, field: str, length_max: int = _TEXT_MAX) -> None:
+def _check_one_line(text: str, field: str, length_max: int = TEMPLATE_TEXT_CHARACTERS_MAX) -> None:
     if len(text) > length_max or _CONTROLS.search(text):
         raise InvalidRequest(
             f"invalid email customization: field `{field}`: expected at most {length_max} characters on one line"

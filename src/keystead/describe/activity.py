@@ -2,7 +2,7 @@
 
 Some kinds have a description of their own: signing, exports, policies, the root quorum, IP allow-lists, secrets,
 recovery by the operator.
-Every other kind is described by its name and its parameters.
+Every other kind is described by its name and its parameters. Here too: who asked for it and who voted.
 """
 
 from __future__ import annotations
@@ -23,6 +23,33 @@ from keystead.describe.payloads import describe_payloads
 from keystead.describe.policy_changes import policy_after_update, policy_diff, policy_to_create
 from keystead.describe.token_calls import to_checksum_address
 from keystead.describe.transactions import describe_transaction, view_of_request
+
+_CREDENTIALS = (("API key", "apiKeys", "apiKeyName"), ("passkey", "authenticators", "authenticatorName"))
+"""Each type of credential: its name for people, the member of a user with the list, the member with the name."""
+
+
+def asker_of(activity: Mapping[str, Any]) -> str:
+    """The name of who asked for an activity: its first voter, and the operator of the server if it has no votes."""
+    votes = activity.get("votes")
+    return name_of(votes[0]) if votes else "the operator"
+
+
+def name_of(vote: Mapping[str, Any]) -> str:
+    """The voter's name; the id if the vote has no user."""
+    return str(vote.get("user", {}).get("userName") or vote["userId"])
+
+
+def credential_of(vote: Mapping[str, Any]) -> str:
+    """The credential that stamped the vote, by its name in the voter's record; "" if the vote names no key."""
+    user, key = vote.get("user", {}), vote.get("publicKey")
+    if not key:
+        return ""
+    for kind, member, name in _CREDENTIALS:
+        for each in user.get(member, ()):
+            if each.get("credential", {}).get("publicKey") == key:
+                return f"{kind} {each.get(name)!r}"
+    return f"a key that is no longer the user's, {key[:20]}…"
+
 
 Intent = Mapping[str, Any]
 

@@ -7,11 +7,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from keystead.describe.bounds import FACT_TEXT_CHARACTERS_MAX, FACTS_MAX
 from keystead.describe.description import Fact, Names
 from keystead.primitives.unreadable import Unreadable
-
-FACTS_MAX: Final = 60
-CHARACTERS_MAX: Final = 400
 
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NONE: Final = Names()
@@ -54,6 +52,6 @@ def _json_text(value: Any) -> str:
 
 def truncated(text: str) -> str:
     """The text, cut after CHARACTERS_MAX characters with its length."""
-    if len(text) <= CHARACTERS_MAX:
+    if len(text) <= FACT_TEXT_CHARACTERS_MAX:
         return text
-    return f"{text[:CHARACTERS_MAX]}… ({len(text)} characters)"
+    return f"{text[:FACT_TEXT_CHARACTERS_MAX]}… ({len(text)} characters)"

@@ -1,4 +1,4 @@
-"""The rounds of a loop in the background: the log of those that fail, and the pauses between them.
+"""The rounds of a loop in the background: the log of those that fail, and the pauses after failures.
 
 Not here: what a round does, such as sending messages (`delivery.outbox`).
 """
@@ -9,10 +9,21 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, TypeVar
 
 from keystead.failures.defects import is_defect, log_failure
-from keystead.failures.pauses import pause_after
+
+TimeT = TypeVar("TimeT", int, float)
+
+_DOUBLINGS_MAX = 30
+
+
+def pause_after(failures: int, first: TimeT, most: TimeT) -> TimeT:
+    """The pause after this many failures in a row (1 or more): `first`, doubled after each further failure, at most
+    `most`."""
+    pause: TimeT = min(first * 2 ** min(failures - 1, _DOUBLINGS_MAX), most)
+    return pause
+
 
 PAUSE_MAX_S: Final = 60.0
 """The longest pause after a failure, unless the first pause is longer."""

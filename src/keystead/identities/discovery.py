@@ -16,16 +16,8 @@ import httpx
 import msgspec
 
 from keystead.api.errors import Unavailable
+from keystead.identities import web_answers
 from keystead.identities.key_sets import BadKeySet, KeySet
-from keystead.identities.web_answers import (
-    ANSWERS_WITHIN_S,
-    FAILURES,
-    BadAnswer,
-    check_address,
-    failure_reason,
-    fetch,
-    web_client,
-)
 
 CACHED_MIN_S, CACHED_MAX_S, CACHED_DEFAULT_S = 60, 86_400, 600
 """Seconds for which keys are cached: at least, at most, and if the issuer does not say. Within the minimum, a token
@@ -70,7 +62,7 @@ class Discovery:
         """Raises ValueError for an issuer whose address is not allowed (`check_address`)."""
         self.issuers = frozenset(issuers)
         for issuer in sorted(self.issuers):
-            check_address(issuer)
+            web_answers.check_address(issuer)
         self._transport = transport
         self._monotonic = monotonic
         self._cached: dict[str, _CachedKeys] = {}
@@ -112,8 +104,8 @@ class Discovery:
         fetched_at = self._monotonic()
         try:
             key_set, lifetime_s = await self._fetch_keys(issuer)
-        except (BadAnswer, *FAILURES) as failed:
-            why = failure_reason(failed)
+        except (web_answers.BadAnswer, *web_answers.FAILURES) as failed:
+            why = web_answers.failure_reason(failed)
             self._failed[issuer] = self._monotonic() + PAUSE_S, why
             _log.warning(
                 "the keys of an OpenID Connect issuer cannot be fetched", extra={"issuer": issuer, "why": why}
@@ -129,25 +121,27 @@ class Discovery:
     async def _fetch_keys(self, issuer: str) -> tuple[KeySet, float]:
         """The issuer's keys, and for how many seconds they may be cached."""
         async with (
-            asyncio.timeout(ANSWERS_WITHIN_S),
-            web_client(self._transport) as http,
+            asyncio.timeout(web_answers.ANSWERS_WITHIN_S),
+            web_answers.web_client(self._transport) as http,
         ):
-            body, _ = await fetch(http, http.build_request("GET", issuer.rstrip("/") + _WELL_KNOWN))
+            body, _ = await web_answers.fetch(http, http.build_request("GET", issuer.rstrip("/") + _WELL_KNOWN))
             try:
                 document = msgspec.json.decode(body, type=_DiscoveryDocument)
             except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                raise BadAnswer("its discovery document lacks `issuer` or `jwks_uri`") from None
+                raise web_answers.BadAnswer("its discovery document lacks `issuer` or `jwks_uri`") from None
             if document.issuer != issuer:
-                raise BadAnswer("its discovery document is of another issuer")
+                raise web_answers.BadAnswer("its discovery document is of another issuer")
             try:
-                check_address(document.jwks_uri, with_query=True)
+                web_answers.check_address(document.jwks_uri, with_query=True)
             except ValueError:
-                raise BadAnswer("the `jwks_uri` in its discovery document is not an https address") from None
-            body, headers = await fetch(http, http.build_request("GET", document.jwks_uri))
+                raise web_answers.BadAnswer(
+                    "the `jwks_uri` in its discovery document is not an https address"
+                ) from None
+            body, headers = await web_answers.fetch(http, http.build_request("GET", document.jwks_uri))
             try:
                 return KeySet(body), _lifetime_s(headers)
             except BadKeySet as bad:
-                raise BadAnswer(f"its keys: {bad}") from None
+                raise web_answers.BadAnswer(f"its keys: {bad}") from None
 
 
 def _lifetime_s(headers: httpx.Headers) -> float:

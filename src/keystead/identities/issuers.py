@@ -1,7 +1,7 @@
 """The issuers whose tokens this server accepts. Implements `pipeline.ports.Identities`.
 
 Here: from a token to the identity that it proves, with pinned or fetched keys. Not here: reading a token
-(`tokens`), its signature (`key_sets`), fetching keys (`discovery`), the file of pinned keys (`pinned`).
+(`tokens`), its signature (`key_sets`), fetching keys (`discovery`), the file of pinned keys (`key_sets`).
 """
 
 from __future__ import annotations

@@ -1,24 +1,20 @@
 """An issuer's public keys (RFC 7517), and the verification of a token's signature. Pure.
 
-Here: reading a JWK Set, the choice of the key, the signature. Not here: claims (`tokens`), fetching a set
-(`discovery`). Slow to import, so only servers that accept an issuer import it.
+Here: reading a JWK Set, the operator's file of pinned sets, the choice of the key, the signature. Not here: claims
+(`tokens`), fetching a set (`discovery`). Slow to import, so only servers that accept an issuer import it.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import jwt
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
+from keystead.identities.bounds import ISSUER_KEYS_MAX, ISSUER_RSA_BITS_MAX, ISSUER_RSA_BITS_MIN
 from keystead.identities.tokens import BadToken, UnverifiedToken
-
-KEYS_MAX = 100
-"""The most keys of a set."""
-
-RSA_BITS_MIN, RSA_BITS_MAX = 2048, 8192
-"""RFC 7518 requires the minimum. The maximum bounds the time of a verification."""
 
 
 class BadKeySet(Exception):
@@ -67,8 +63,8 @@ class KeySet:
             raw_keys = msgspec.json.decode(jwks, type=_JwkSet).keys
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise BadKeySet("expected a JWK Set, an object with a list `keys`") from None
-        if len(raw_keys) > KEYS_MAX:
-            raise BadKeySet(f"expected at most {KEYS_MAX} keys, got {len(raw_keys)}")
+        if len(raw_keys) > ISSUER_KEYS_MAX:
+            raise BadKeySet(f"expected at most {ISSUER_KEYS_MAX} keys, got {len(raw_keys)}")
         self._keys = [key for raw in raw_keys if (key := _read_key(raw)) is not None]
         if not self._keys:
             raise BadKeySet("no key in it verifies RS256, PS256, ES256 or EdDSA signatures")
@@ -88,7 +84,11 @@ class KeySet:
         candidates = self._candidates(unverified)
         if not candidates:
             named = "header without `kid`" if unverified.key_id is None else f"key {unverified.key_id[:100]!r}"
-            sizes = f" (RSA: {RSA_BITS_MIN} to {RSA_BITS_MAX} bits)" if unverified.algorithm in _RSA else ""
+            sizes = (
+                f" (RSA: {ISSUER_RSA_BITS_MIN} to {ISSUER_RSA_BITS_MAX} bits)"
+                if unverified.algorithm in _RSA
+                else ""
+            )
             raise BadToken(f"{named}: the issuer has no such key for {unverified.algorithm}{sizes}")
         if len(candidates) > 1 and unverified.key_id is None:
             raise BadToken(
@@ -135,6 +135,21 @@ def _read_key(raw: msgspec.Raw) -> _JsonWebKey | None:
     except (jwt.PyJWTError, ValueError):
         return None
     for key in by_algorithm.values():
-        if isinstance(key.key, RSAPublicKey) and not RSA_BITS_MIN <= key.key.key_size <= RSA_BITS_MAX:
+        if isinstance(key.key, RSAPublicKey) and not ISSUER_RSA_BITS_MIN <= key.key.key_size <= ISSUER_RSA_BITS_MAX:
             return None
     return _JsonWebKey(jwk.kid, by_algorithm) if by_algorithm else None
+
+
+def pinned_key_sets(file: Path) -> dict[str, KeySet]:
+    """The keys of each issuer in the file. Raises ValueError, naming the issuer, or OSError."""
+    try:
+        by_issuer = msgspec.json.decode(file.read_bytes(), type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise ValueError("expected a JSON object with a JWK Set by issuer") from None
+    key_sets = {}
+    for issuer, jwks in by_issuer.items():
+        try:
+            key_sets[issuer] = KeySet(jwks)
+        except BadKeySet as bad:
+            raise ValueError(f"issuer {issuer[:200]!r}: {bad}") from None
+    return key_sets

@@ -20,15 +20,7 @@ import msgspec
 from keystead.api.enums import Oauth2Provider
 from keystead.api.errors import InvalidRequest, Unavailable
 from keystead.api.secret_fields import repr_without_secrets
-from keystead.identities.web_answers import (
-    ANSWERS_WITHIN_S,
-    FAILURES,
-    BadAnswer,
-    check_address,
-    failure_reason,
-    fetch,
-    web_client,
-)
+from keystead.identities import web_answers
 from keystead.pipeline.ports import AuthorizationCode, OAuth2Person
 
 _log = logging.getLogger("keystead")
@@ -87,21 +79,24 @@ class OAuth2Providers:
         self._addresses = addresses
         self._transport = transport
         for provider_addresses in addresses.values():
-            check_address(provider_addresses.token_url)
-            check_address(provider_addresses.user_url, with_query=True)
+            web_answers.check_address(provider_addresses.token_url)
+            web_answers.check_address(provider_addresses.user_url, with_query=True)
 
     async def person(self, provider: Oauth2Provider, code: AuthorizationCode) -> OAuth2Person:
         """The person that the code identifies. Raises InvalidRequest for a code that the provider refuses,
         Unavailable if the provider does not answer."""
         addresses = self._addresses[provider]
         try:
-            async with asyncio.timeout(ANSWERS_WITHIN_S), web_client(self._transport) as http:
+            async with (
+                asyncio.timeout(web_answers.ANSWERS_WITHIN_S),
+                web_answers.web_client(self._transport) as http,
+            ):
                 bearer_token = await _bearer_token(http, addresses.token_url, code)
                 user_request = http.build_request("GET", addresses.user_url, headers=_bearer(bearer_token))
-                body, _ = await fetch(http, user_request)
+                body, _ = await web_answers.fetch(http, user_request)
                 return OAuth2Person(subject=_subject(provider, body), bearer_token=bearer_token)
-        except (BadAnswer, *FAILURES) as failed:
-            why = failure_reason(failed)
+        except (web_answers.BadAnswer, *web_answers.FAILURES) as failed:
+            why = web_answers.failure_reason(failed)
             _log.warning("an OAuth 2.0 provider did not name a person", extra={"provider": provider, "why": why})
             raise Unavailable(f"{provider} did not name the person: {why}; start the login again") from None
 
@@ -121,8 +116,8 @@ async def _bearer_token(http: httpx.AsyncClient, url: str, code: AuthorizationCo
         headers={"authorization": f"Basic {b64encode(credentials.encode()).decode()}"},
     )
     try:
-        body, _ = await fetch(http, request)
-    except BadAnswer as bad:
+        body, _ = await web_answers.fetch(http, request)
+    except web_answers.BadAnswer as bad:
         if bad.status in (400, 401, 403):
             raise InvalidRequest(
                 "OAuth 2.0 authentication failed: the provider refused the authorization code: field "
@@ -132,7 +127,7 @@ async def _bearer_token(http: httpx.AsyncClient, url: str, code: AuthorizationCo
     try:
         return msgspec.json.decode(body, type=_Tokens).access_token
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BadAnswer("its answer lacks an `access_token` in ASCII") from None
+        raise web_answers.BadAnswer("its answer lacks an `access_token` in ASCII") from None
 
 
 def _bearer(token: str) -> dict[str, str]:
@@ -143,7 +138,7 @@ def _subject(provider: Oauth2Provider, body: bytes) -> str:
     try:
         subject = _SUBJECTS[provider](body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise BadAnswer("its answer lacks the person's `id`") from None
+        raise web_answers.BadAnswer("its answer lacks the person's `id`") from None
     if not subject.isprintable() or len(subject) > 255 or subject.endswith(":"):
-        raise BadAnswer("its answer's `id` is not an identifier")
+        raise web_answers.BadAnswer("its answer's `id` is not an identifier")
     return subject

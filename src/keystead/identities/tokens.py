@@ -15,10 +15,8 @@ from msgspec import Meta
 
 from keystead.api.parameters import OidcClaims
 from keystead.api.validation_text import in_json_words
+from keystead.identities.bounds import ID_TOKEN_CHARACTERS_MAX
 from keystead.organizations.credentials.identities import ProvenIdentity
-
-TOKEN_MAX = 16_384
-"""The most characters of a token."""
 
 CLOCK_SKEW_S = 60
 """Seconds that the issuer's clock may be ahead of this server's clock. The expiry of a token gets no such
@@ -74,8 +72,8 @@ class _Claims(msgspec.Struct, frozen=True):
 
 def read_unverified(token: str) -> UnverifiedToken:
     """Header and issuer of a token in compact form (RFC 7515, section 7.1). Raises BadToken."""
-    if len(token) > TOKEN_MAX:
-        raise BadToken(f"expected at most {TOKEN_MAX} characters, got {len(token)}")
+    if len(token) > ID_TOKEN_CHARACTERS_MAX:
+        raise BadToken(f"expected at most {ID_TOKEN_CHARACTERS_MAX} characters, got {len(token)}")
     if _COMPACT.fullmatch(token) is None:
         raise BadToken("expected a JWT: three parts of base64url without padding, separated by dots")
     first, second, _ = token.split(".")

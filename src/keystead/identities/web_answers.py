@@ -11,10 +11,11 @@ from typing import Final
 
 import httpx
 
+from keystead.identities.bounds import ANSWER_BYTES_MAX
+
 ANSWERS_WITHIN_S: Final = 10.0
 """Time limit for all answers of one provider that one request to this server needs."""
 
-ANSWER_BYTES_MAX: Final = 262_144
 
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 """Hosts for which http:// is allowed, because the traffic stays on this machine."""

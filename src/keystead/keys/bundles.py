@@ -1,7 +1,7 @@
 """Encrypted bundles: key material between the signer and a client, which nobody else can read.
 
-Here: the signed envelope of what the server sends, the bundle key. Not here: encryption (`primitives.hpke`), the
-contents of a bundle (`exporting`, `importing`), the texts that clients send (`chains.bundle_texts`).
+Here: the signed envelope of what the server sends, the bundle key, what an export contains. Not here: encryption
+(`primitives.hpke`), the imported contents (`importing`), the texts that clients send (`chains.bundle_texts`).
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from keystead.api.enums import Curve
+from keystead.api.enums import Curve, MnemonicLanguage
 from keystead.chains.addresses.text import base58check
 from keystead.chains.curves import PRIVATE_KEY_BYTES
+from keystead.keys.material import WalletSecret
+from keystead.keys.mnemonic import entropy_from_mnemonic, mnemonic_from_entropy
 from keystead.keys.public_keys import new_p256_key, public_key
 from keystead.primitives import hpke
 
@@ -128,3 +130,15 @@ def _uncompressed(private_key: bytes) -> bytes:
     point = public_key(Curve.P256, private_key).uncompressed
     assert point is not None
     return point
+
+
+def wallet_text(secret: WalletSecret, language: MnemonicLanguage) -> bytes:
+    """The mnemonic in UTF-8; if the wallet has a passphrase, it follows after a line feed.
+
+    A mnemonic in another language than the wallet's has the same entropy, but another seed: BIP-39 derives the
+    seed from the words, so other software derives other accounts from them.
+    """
+    mnemonic = secret.mnemonic
+    if language is not secret.language:
+        mnemonic = mnemonic_from_entropy(entropy_from_mnemonic(mnemonic)[0], language)
+    return "\n".join(filter(None, (mnemonic, secret.passphrase))).encode()

@@ -14,7 +14,7 @@ import msgspec
 from keystead.keys.master_key import create, from_environment, load
 from keystead.keys.sealing import Master, MasterKeys
 from keystead.keys.secret_files import MasterKeyError
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName
 
 
 class KeyFile(msgspec.Struct, frozen=True, tag="file"):

@@ -20,14 +20,7 @@ from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Purpose, SealContext
 from keystead.keys.steps import Steps
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.signer_values import (
-    AccountRequest,
-    DerivedAccount,
-    NewPrivateKey,
-    NewWallet,
-    SigningKey,
-    WalletKey,
-)
+from keystead.pipeline import signer_values
 
 
 class Phrase(msgspec.Struct, frozen=True):
@@ -75,11 +68,11 @@ def open_wallet(data_key: DataKey, organization_id: str, wallet_id: str, sealed:
 
 
 class PlannedAccount(msgspec.Struct, frozen=True):
-    request: AccountRequest
+    request: signer_values.AccountRequest
     segments: tuple[int, ...]
 
 
-def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, ...]:
+def plan_accounts(accounts: Sequence[signer_values.AccountRequest]) -> tuple[PlannedAccount, ...]:
     """Check and parse accounts. Raises InvalidRequest for accounts that cannot be derived, or are too many for one
     request."""
     check_total_depth([request.path for request in accounts])
@@ -90,7 +83,7 @@ def plan_accounts(accounts: Sequence[AccountRequest]) -> tuple[PlannedAccount, .
 
 def make_wallet(
     data_key: DataKey, context: SealContext, phrase: Phrase, plan: Sequence[PlannedAccount]
-) -> Steps[NewWallet]:
+) -> Steps[signer_values.NewWallet]:
     """A sealed new wallet of this phrase, with the planned accounts, in one step for the seed and one or more for
     each account."""
     mnemonic = mnemonic_from_entropy(phrase.entropy, phrase.language)
@@ -98,10 +91,12 @@ def make_wallet(
     yield
     secret = WalletSecret(mnemonic=mnemonic, seed=seed, passphrase=phrase.passphrase, language=phrase.language)
     accounts = yield from derive_accounts(seed, plan)
-    return NewWallet(sealed_mnemonic=data_key.seal(msgspec.json.encode(secret), context), accounts=accounts)
+    return signer_values.NewWallet(
+        sealed_mnemonic=data_key.seal(msgspec.json.encode(secret), context), accounts=accounts
+    )
 
 
-def derive_accounts(seed: bytes, plan: Sequence[PlannedAccount]) -> Steps[tuple[DerivedAccount, ...]]:
+def derive_accounts(seed: bytes, plan: Sequence[PlannedAccount]) -> Steps[tuple[signer_values.DerivedAccount, ...]]:
     """The public keys and addresses of the planned accounts, in their order."""
     tree, derived = DerivationTree(seed), []
     for account in plan:
@@ -109,7 +104,7 @@ def derive_accounts(seed: bytes, plan: Sequence[PlannedAccount]) -> Steps[tuple[
         private_key = yield from tree.private_key(request.curve, account.segments)
         key = public_key(request.curve, private_key)
         derived.append(
-            DerivedAccount(
+            signer_values.DerivedAccount(
                 request=request,
                 public_key=key.compressed.hex(),
                 address=address(key, request.address_format),
@@ -127,10 +122,10 @@ def require_all_encodable(curve: Curve, address_formats: Sequence[AddressFormat]
 
 def seal_private_key(
     data_key: DataKey, context: SealContext, curve: Curve, secret: bytes, address_formats: Sequence[AddressFormat]
-) -> NewPrivateKey:
+) -> signer_values.NewPrivateKey:
     """Seal a private key, with its addresses. Raises ValueError unless `secret` is a private key of the curve."""
     key = public_key(curve, secret)
-    return NewPrivateKey(
+    return signer_values.NewPrivateKey(
         sealed=data_key.seal(secret, context),
         public_key=(key.uncompressed or key.compressed).hex(),
         addresses=tuple(address(key, address_format) for address_format in address_formats),
@@ -138,10 +133,10 @@ def seal_private_key(
 
 
 def open_signing_key(
-    data_key: DataKey, organization_id: str, key: SigningKey, parents: KnownParents
+    data_key: DataKey, organization_id: str, key: signer_values.SigningKey, parents: KnownParents
 ) -> Steps[bytes]:
     """The 32 bytes of an existing key. Raises SealBroken."""
-    if isinstance(key, WalletKey):
+    if isinstance(key, signer_values.WalletKey):
         seed = open_wallet(data_key, organization_id, key.wallet_id, key.sealed).seed
         # The ciphertext identifies the wallet: it was just opened, so it is authentic and holds this seed.
         tree = DerivationTree(seed, parents.of(key.sealed.ciphertext))

@@ -1,7 +1,7 @@
 """One-time codes in the signer: the key to which an attempt is encrypted, opening an attempt, the stored digest.
 
 Here: the functions that need the organization's data key. Not here: making a code and comparing digests
-(`operations`), signing (`token_signatures`).
+(`operations`), signing (`token_key`).
 """
 
 from __future__ import annotations

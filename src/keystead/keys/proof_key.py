@@ -1,4 +1,4 @@
-"""The key that signs app proofs, the server's own statements.
+"""The keys that sign app proofs (the server's own statements) and webhooks.
 
 Not here: the statements (`pipeline.execute`), where the key is stored.
 """
@@ -9,12 +9,14 @@ from typing import Final
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.records import AppProof
 from keystead.chains.curves import PRIVATE_KEY_BYTES
 from keystead.keys.public_keys import public_key
+from keystead.sessions.webhook_signatures import key_id, signed_bytes
 
 PROOF_SCHEME: Final = "SIGNATURE_SCHEME_EPHEMERAL_KEY_P256"
 
@@ -37,3 +39,15 @@ class ProofKey:
             proof_payload=payload,
             signature=(r.to_bytes(32) + s.to_bytes(32)).hex(),
         )
+
+
+class WebhookKey:
+    """An Ed25519 key that signs webhooks and nothing else. `seed`: 32 bytes."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(seed)
+        self._key_id = key_id(self._key.public_key().public_bytes_raw())
+
+    def sign(self, *, timestamp_ms: int, event_id: str, body: bytes) -> bytes:
+        """The signature of one attempt to deliver an event: 64 bytes."""
+        return self._key.sign(signed_bytes(self._key_id, timestamp_ms, event_id, body))

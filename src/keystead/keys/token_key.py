@@ -1,8 +1,8 @@
 """A master key that never leaves its PKCS#11 token: the token itself seals and opens, with AES-256-GCM.
 
-Here: finding the key, and the session, which is opened again after the token lost it. Not here: the source of the
-PIN and the names (`master_key_source`). Needs the package python-pkcs11 (the extra `pkcs11`) and the library of
-the token's vendor.
+Here: finding the key, the names and signatures of keys on the token, and the session, which is opened again after
+the token lost it. Not here: the source of the PIN and the names (`master_key_source`). Needs the package
+python-pkcs11 (the extra `pkcs11`) and the library of the token's vendor.
 """
 
 from __future__ import annotations
@@ -15,11 +15,40 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
+
+from keystead.api.enums import Curve
 from keystead.api.errors import Unavailable
+from keystead.keys.bundles import otp_target_bundle
+from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import Master, MasterKeyMissing, Purpose, SealBroken, SealContext, associated_data
 from keystead.keys.secret_files import MasterKeyError, read_secret_file
-from keystead.keys.token_key_name import TokenKeyName
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.sessions import compact_jwt
+from keystead.sessions.oauth_tokens import OauthTokenClaims, oauth_token_signing_input
+from keystead.sessions.session_tokens import SessionClaims, session_message, session_signing_input
+from keystead.sessions.verification_tokens import VerificationToken, verification_signing_input
+from keystead.sessions.wallet_tokens import WalletToken, wallet_signing_input
+
+
+class TokenKeyName(msgspec.Struct, frozen=True, kw_only=True, tag="token"):
+    """A key that stays in a PKCS#11 token. `module` is the path of the library that calls it.
+
+    The PIN of the token's user is `pin`, or the first line of `pin_file`.
+    """
+
+    module: str
+    token: str
+    key: str
+    pin: str = ""
+    pin_file: str = ""
+
+    def __repr__(self) -> str:
+        return f"TokenKeyName(module={self.module!r}, token={self.token!r}, key={self.key!r})"
+
 
 if TYPE_CHECKING:
     import pkcs11
@@ -223,3 +252,36 @@ def _close(session: pkcs11.Session) -> None:
 
 def _description(name: TokenKeyName) -> str:
     return f"key {name.key!a} of PKCS#11 token {name.token!a}"
+
+
+class TokenSigningKey:
+    """A P-256 key that signs tokens. `scalar`: 32 bytes. Raises ValueError unless it is a private key."""
+
+    def __init__(self, scalar: bytes) -> None:
+        self._key = ec.derive_private_key(int.from_bytes(scalar), ec.SECP256R1())
+        self._public_key = (public_key(Curve.P256, scalar).uncompressed or b"").hex()
+
+    def session_token(self, claims: SessionClaims) -> str:
+        text = session_signing_input(claims)
+        return compact_jwt.with_signature(text, self._signature(session_message(text)))
+
+    def verification_token(self, token: VerificationToken) -> str:
+        text = verification_signing_input(token)
+        return compact_jwt.with_signature(text, self._signature(text))
+
+    def wallet_token(self, token: WalletToken) -> str:
+        text = wallet_signing_input(token)
+        return compact_jwt.with_signature(text, self._signature(text))
+
+    def otp_target(self, organization_id: str, target: bytes) -> str:
+        """The bundle that gives a client the key `target` (65 bytes) to which it encrypts a one-time code."""
+        return otp_target_bundle(organization_id, target, self._key, self._public_key)
+
+    def oauth_token(self, claims: OauthTokenClaims, encrypted_bearer_token: str | None) -> str:
+        text = oauth_token_signing_input(claims, encrypted_bearer_token)
+        return compact_jwt.with_signature(text, self._signature(text))
+
+    def _signature(self, message: bytes) -> bytes:
+        """r and s over SHA-256 of the message, 32 bytes each."""
+        r, s = decode_dss_signature(self._key.sign(message, ec.ECDSA(hashes.SHA256())))
+        return r.to_bytes(32) + s.to_bytes(32)

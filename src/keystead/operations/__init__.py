@@ -29,6 +29,7 @@ import keystead.operations.policies.policy_checking
 import keystead.operations.policies.policy_explanations
 import keystead.operations.policies.policy_trials
 import keystead.operations.policies.policy_warnings
+import keystead.operations.policies.velocity_controls
 import keystead.operations.users.api_keys
 import keystead.operations.users.authenticators
 import keystead.operations.users.invitations

@@ -16,6 +16,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest, ShortText
 from keystead.api.records import Activity, ActivityResponse, AppProof, Wire
+from keystead.operations.bounds import PAGE_BYTES_MAX
 from keystead.operations.declare import CATALOGUE, Reading, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.pipeline.activity import RecordedActivity, voter_bytes
@@ -56,9 +57,6 @@ async def shown_activity(
         may_vote, lacks_proofs = await open_activities.vote_rights(activity, reading.organization, user_id)
     return view(activity, CATALOGUE, user_id, may_vote=may_vote, lacks_proofs=lacks_proofs, body=body)
 
-
-PAGE_BYTES_MAX = 1_048_576
-"""A page of activities ends before the activity whose request, votes and result would make it larger than this."""
 
 READ_AT_ONCE = 10
 """Activities that are read from the database together."""

@@ -1,44 +1,157 @@
 """Descriptions of activities for people: a query of our own, for pages and tools that show them before a vote.
 
-Here: the names of the records that a description mentions. Not here: the descriptions (`keystead.describe`).
+Here: the names of the records that a description mentions, its own addresses, and which approvals it waits for.
+Not here: the descriptions (`keystead.describe`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api.catalogue import activity_kind
 from keystead.api.enums import ActivityStatus, TransactionType
 from keystead.api.errors import ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
+from keystead.chains.addresses.stored_forms import possible_forms
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.describe.activity import describe_activity, intent_of, mentioned_ids, transaction_of
-from keystead.describe.description import ActivityDescription, Names
+from keystead.describe.description import ActivityDescription, Fact, Names
+from keystead.operations import bounds
 from keystead.operations.activities import recorded_bytes, shown_activity
 from keystead.operations.declare import Reading, query
-from keystead.operations.missing_approvals import MissingApprovals, missing_approvals
-from keystead.operations.own_addresses import with_holders
 from keystead.operations.wallets.signing import interfaces_of
+from keystead.organizations.kinds.auth_proxies import AuthProxies
+from keystead.organizations.kinds.profile import RootQuorum
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.authorization import authorization_request
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.decision_basis import DecisionBasis
+from keystead.policies.authorize import Rule, authorize
+from keystead.policies.evaluator import PolicyEvaluator
+from keystead.policies.language.expression import CompiledExpression
+from keystead.policies.policy_evaluation import EvaluationOutcome
+from keystead.policies.policy_set import PolicySet
+from keystead.policies.request import AuthorizationRequest
+from keystead.policies.resources import ROOT_ONLY
 from keystead.primitives.share import Work
+
+
+class MissingApprovals(Wire, frozen=True):
+    """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
+    quorum. `user_ids`: users whose further approval counts, at most a hundred. `count`: how many
+    of them must approve; absent for a policy, whose consensus expression decides."""
+
+    user_ids: tuple[str, ...]
+    policy_id: str | None = None
+    count: int | None = None
+
+
+def missing_approvals(basis: DecisionBasis) -> tuple[MissingApprovals, ...]:
+    """The ways that are left: at most WAYS_MAX policies in order of creation, then the root quorum.
+
+    The search for the users whom policies count has a limit in steps. Beyond it, users and policies are left out.
+    """
+    request, organization = authorization_request(basis), basis.authority
+    approving = {approval.user_id for approval in request.approvals}
+    is_root_only = activity_kind(basis.version.activity_type) in ROOT_ONLY
+    by_policies = [] if is_root_only else _by_policies(request, basis.policies.policy_set, organization, approving)
+    decision = authorize(request, basis.policies.policy_set)
+    if decision.rule is Rule.ADDED_CREDENTIAL and not decision.is_denial:
+        # The submitter has such a credential, and approves again with that.
+        by_policies = [MissingApprovals(policy_id=decision.policy_ids[0], user_ids=(request.submitter_id,))]
+    return (*by_policies, *_by_root_quorum(organization.profile.root_quorum, approving))
+
+
+def _by_policies(
+    request: AuthorizationRequest, policy_set: PolicySet, organization: Organization, approving: Collection[str]
+) -> list[MissingApprovals]:
+    evaluators = [PolicyEvaluator(item, policy_set) for item in request.items()]
+    if any(evaluator.denying for evaluator in evaluators):
+        return []
+    waiting: dict[str, PolicyEvaluator] = {}
+    for evaluator in evaluators:
+        for policy_id in evaluator.policies_with(EvaluationOutcome.REQUIRES_CONSENSUS):
+            waiting.setdefault(policy_id, evaluator)
+    ways: list[MissingApprovals] = []
+    for policy in policy_set.policies:
+        if len(ways) == bounds.MISSING_POLICIES_MAX:
+            break
+        if policy.id not in waiting:
+            continue
+        user_ids = _counted_users(organization, approving, waiting[policy.id], policy.consensus)
+        if user_ids:
+            ways.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
+    return ways
+
+
+def _by_root_quorum(quorum: RootQuorum, approving: Collection[str]) -> list[MissingApprovals]:
+    members = tuple(user_id for user_id in quorum.user_ids if user_id not in approving)
+    count = quorum.threshold - (len(quorum.user_ids) - len(members))
+    return (
+        [MissingApprovals(user_ids=members[: bounds.MISSING_USERS_MAX], count=count)]
+        if 0 < count <= len(members)
+        else []
+    )
+
+
+def _counted_users(
+    organization: Organization,
+    approving: Collection[str],
+    evaluator: PolicyEvaluator,
+    consensus: CompiledExpression | None,
+) -> tuple[str, ...]:
+    """The first users, NAMED_MAX at most, who have not approved and whom this consensus counts.
+
+    Nobody votes as the user of an authentication proxy: its key answers browsers' requests alone.
+    """
+    proxies = organization.of(AuthProxies)
+    counted: list[str] = []
+    for user_id in organization.users:
+        if evaluator.has_no_counting_steps_left or len(counted) == bounds.MISSING_USERS_MAX:
+            break
+        if user_id not in approving and user_id not in proxies and evaluator.counts(consensus, user_id):
+            counted.append(user_id)
+    return tuple(counted)
+
+
+_ADDRESS: Final = re.compile(r"[\w:-]{26,120}")
+
+
+async def with_holders(reading: Reading, facts: tuple[Fact, ...]) -> tuple[Fact, ...]:
+    """The facts. After each fact that is an address of the organization, a fact names its wallet or private key."""
+    extended: list[Fact] = []
+    looked_up = 0
+    for fact in facts:
+        extended.append(fact)
+        if looked_up < bounds.OWN_ADDRESSES_MAX and _ADDRESS.fullmatch(fact.text):
+            looked_up += 1
+            extended.extend(await _holder_facts(reading, fact))
+    return tuple(extended)
+
+
+async def _holder_facts(reading: Reading, fact: Fact) -> list[Fact]:
+    organization = reading.organization
+    stored = await reading.store.accounts.with_address(organization.id, fact.text)
+    if stored is not None and (wallet := organization.wallets.get(stored.account.wallet_id)) is not None:
+        return [Fact(f"{fact.label} wallet", repr(wallet.wallet_name))]
+    for form in possible_forms(fact.text):
+        if (key_id := organization.private_keys.oldest_with_address(form)) is not None:
+            return [Fact(f"{fact.label} private key", repr(organization.private_keys[key_id].private_key_name))]
+    return []
+
 
 DESCRIBED_AT_ONCE: Final = 50
 """Most activities of one request."""
-
-DESCRIBED_BYTES_MAX: Final = 1_048_576
-"""Activities beyond this many bytes of requests, votes and results are left out of the answer."""
-
-FACT_CHARACTERS_MAX: Final = 10_000
-"""A longer text of a fact is cut."""
 
 
 class DescribeActivitiesRequest(QueryRequest, frozen=True):
@@ -78,7 +191,7 @@ class DescribeActivitiesResponse(Wire, frozen=True):
     activity_descriptions: tuple[DescribedActivity, ...]
 
 
-@query()
+@query(own=True)
 async def describe_activities(reading: Reading, request: DescribeActivitiesRequest) -> DescribeActivitiesResponse:
     """What activities ask, in words."""
     described: list[DescribedActivity] = []
@@ -88,7 +201,7 @@ async def describe_activities(reading: Reading, request: DescribeActivitiesReque
         if activity is None:
             continue
         size += recorded_bytes(activity)
-        if described and size > DESCRIBED_BYTES_MAX:
+        if described and size > bounds.DESCRIBED_BYTES_MAX:
             break
         described.append(await _describe(reading, activity))
     return DescribeActivitiesResponse(activity_descriptions=tuple(described))
@@ -132,7 +245,7 @@ def _described_activity(activity_id: str, description: ActivityDescription) -> D
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= FACT_CHARACTERS_MAX else f"{text[:FACT_CHARACTERS_MAX]}…"
+    return text if len(text) <= bounds.FACT_CHARACTERS_MAX else f"{text[: bounds.FACT_CHARACTERS_MAX]}…"
 
 
 def _names(organization: Organization, ids: set[str]) -> dict[str, str]:

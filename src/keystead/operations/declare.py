@@ -1,12 +1,16 @@
 """How an operation is declared: a decorated function; its type hints are the request and the answer.
 
-Here: `query`, `activity`, `vote`, `operator_activity`, and the catalogue that they fill. Not here: how the type
-hints are read (`declared_types`), any operation.
+Here: `query`, `activity`, `vote`, `operator_activity`, and the catalogue that they fill; reading the
+type hints and the docstrings. Not here: any operation.
 A function's name is its path; the first line of its docstring is its documentation.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import sys
+import textwrap
 import typing
 from collections.abc import Awaitable, Callable
 from typing import Any, ClassVar, TypeVar
@@ -18,28 +22,113 @@ from keystead.api.catalogue import Catalogue, Operation, OperationKind, activity
 from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import VoteSelection
 from keystead.api.parameters import RequestStruct
+from keystead.api.public_schema import PATHS
 from keystead.api.records import ActivityResponse, Wire
-from keystead.operations.declared_types import declared_types, signature
-from keystead.operations.docstrings import summary
 from keystead.organizations.ip_allowlists import SourceAddress
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
+from keystead.pipeline.context import ContextSource, ForeignSource
 from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution import (
+    Execution,
+    ExecutionWith,
+    ExecutionWithOAuth2,
+    Output,
+    OutputWithoutChanges,
+)
 from keystead.pipeline.open_activities import OpenActivities
 from keystead.pipeline.operation import (
     ActivityOperation,
     Adds,
     ByParent,
+    Execute,
     IntentVersion,
     LoadContext,
     OidcTokens,
     OwnerOf,
     Precondition,
     Resources,
+    Signs,
 )
 from keystead.pipeline.ports import Identities
 from keystead.pipeline.store import Store
 from keystead.policies.resources import VOTES, attributes_of
+
+
+def summary(function: Callable[..., Any]) -> str:
+    """The first line of the docstring. Raises ValueError if there is no docstring."""
+    docstring = function.__doc__ if sys.flags.optimize < 2 else _docstring_in_source(function)
+    if not docstring:
+        raise ValueError(f"{function.__name__} has no docstring: it is the operation's documentation")
+    return docstring.strip().splitlines()[0]
+
+
+def _docstring_in_source(function: Callable[..., Any]) -> str:
+    """The docstring in the function's source; the function's name if the source is not available."""
+    try:
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+    except OSError:
+        return function.__name__
+    assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
+    return ast.get_docstring(definition) or ""
+
+
+class DeclaredTypes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the types of an activity's functions declare. ActivityOperation describes the fields."""
+
+    intent: type[RequestStruct]
+    result: type[Wire]
+    changes_organization: bool
+    asks_provider: bool
+    context_is_own: bool
+
+
+def declared_types(
+    execute: Execute, load_context: LoadContext | None, resources: Resources | None
+) -> DeclaredTypes:
+    """Read the types. Raises TypeError unless the three functions take the same intent and the loaded context."""
+    execution, intent, output = signature(execute)
+    source: Any = None
+    context: Any = type(None)
+    takes: list[Any] = [Execution]
+    if load_context is not None:
+        source, parameters, context = signature(load_context)
+        takes = [ExecutionWith[context], ExecutionWithOAuth2[context]]
+        if source not in (ContextSource, ForeignSource) or parameters != intent:
+            raise TypeError(
+                f"{load_context.__name__} takes (ContextSource or ForeignSource, {intent.__name__}), "
+                f"not ({source}, {parameters})"
+            )
+    if execution not in takes:
+        raise TypeError(f"an execution of {intent.__name__} takes {' or '.join(map(str, takes))}, not {execution}")
+    if resources is not None:
+        hints = [hint for name, hint in typing.get_type_hints(resources).items() if name != "return"]
+        if hints != [Organization, intent, context]:
+            raise TypeError(f"{resources.__name__} takes (Organization, {intent}, {context}), not {hints}")
+    output_type, result = _output(output)
+    return DeclaredTypes(
+        intent=intent,
+        result=result,
+        changes_organization=output_type is not OutputWithoutChanges,
+        asks_provider=typing.get_origin(execution) is ExecutionWithOAuth2,
+        context_is_own=source is ContextSource,
+    )
+
+
+def signature(function: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """The types of a function's two parameters and of what it returns."""
+    hints = typing.get_type_hints(function)
+    first, second = inspect.signature(function).parameters
+    return hints[first], hints[second], hints["return"]
+
+
+def _output(returned: Any) -> tuple[Any, type[Wire]]:
+    """The type of the output and of its result. An execution may also return a RefusalWithRows."""
+    outputs = (Output, OutputWithoutChanges)
+    (output,) = [hint for hint in (returned, *typing.get_args(returned)) if typing.get_origin(hint) in outputs]
+    (result,) = typing.get_args(output)
+    return typing.get_origin(output), result
+
 
 CATALOGUE = Catalogue()
 
@@ -86,15 +175,16 @@ def query(
     before_session: bool = False,
     for_recovery: bool = False,
     of_caller: bool = False,
+    own: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare a query: a function (Reading, request) -> response, or a coroutine of that shape.
 
-    QueryOperation describes the parameters.
+    QueryOperation describes the parameters. `own`: the public API has no such path.
     """
 
     def declare(answer: Declared) -> Declared:
         _, request, response = signature(answer)
-        CATALOGUE.add(
+        _add(
             QueryOperation(
                 name=answer.__name__,
                 module=answer.__module__,
@@ -106,6 +196,7 @@ def query(
                 before_session=before_session,
                 for_recovery=for_recovery,
                 of_caller=of_caller,
+                is_own=own,
                 decoder=decoder(request),
             )
         )
@@ -151,7 +242,9 @@ def activity(
     precondition: Precondition | None = None,
     oidc_tokens: OidcTokens | None = None,
     adds: Adds | None = None,
+    signs: Signs | None = None,
     also_does: tuple[str, ...] = (),
+    own: bool = False,
 ) -> Callable[[Declared], Declared]:
     """Declare an activity: a function (Execution, intent) -> Output[result], or a coroutine of that shape.
 
@@ -159,6 +252,7 @@ def activity(
     `resources` is a function (Organization, intent, T) -> keywords of policies; T is None without `load_context`.
     `precondition` is a rule that no policy overrides, a function (id of the submitter, intent) that raises.
     `oidc_tokens` is a function of the intent: its ID tokens by field; `execution.identities` has what they prove.
+    `own`: the public API has no such path.
 
     The types of the functions declare the rest:
 
@@ -182,9 +276,11 @@ def activity(
             precondition=precondition,
             oidc_tokens=oidc_tokens,
             adds=adds,
+            signs=signs,
             also_does=also_does,
+            is_own=own,
         )
-        CATALOGUE.add(operation)
+        _add(operation)
         return execute
 
     return declare
@@ -204,6 +300,19 @@ def vote(
         return execute
 
     return declare
+
+
+def _add(operation: Operation) -> None:
+    """Add to the catalogue. Raises ValueError for an operation of our own that is not declared as such, and for one
+    of the public API that is."""
+    if not operation.is_own and operation.path not in PATHS:
+        raise ValueError(
+            f"the public API has no {operation.path}: correct the name of the function, or declare it with own=True"
+            " and name it in docs/divergences.md"
+        )
+    if operation.is_own and operation.path in PATHS:
+        raise ValueError(f"{operation.path} is an operation of the public API: declare it without own=True")
+    CATALOGUE.add(operation)
 
 
 def _check_known_to_policies(activity_type: str) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import Pagination
+from keystead.operations.bounds import PAGE_RECORDS_MAX
 from keystead.pipeline.store import Page
 
 DEFAULT_LIMIT = 10
-LIMIT_MAX = 100
 
 
 def page_of(options: Pagination | None) -> Page:
@@ -16,9 +16,9 @@ def page_of(options: Pagination | None) -> Page:
     if options is None:
         return Page(DEFAULT_LIMIT)
     text = options.limit or str(DEFAULT_LIMIT)
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LIMIT_MAX):
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= PAGE_RECORDS_MAX):
         raise InvalidRequest(
-            f"invalid request body: field `paginationOptions.limit`: {text!r}: expected 1 to {LIMIT_MAX} "
+            f"invalid request body: field `paginationOptions.limit`: {text!r}: expected 1 to {PAGE_RECORDS_MAX} "
             "as decimal text"
         )
     if options.before and options.after:

@@ -15,16 +15,10 @@ from keystead.api.enums import WalletAuthenticatorType
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import OidcClaims, RequestStruct
 from keystead.chains.wallet_claims import InvalidWalletClaim, wallet_claim
+from keystead.organizations import lookups
 from keystead.organizations.contacts.contacts import without_separators
 from keystead.organizations.credentials.api_keys import normalized_public_key
 from keystead.organizations.credentials.authenticators import normalized_credential_id
-from keystead.organizations.lookups import (
-    AccountLookupKind,
-    AccountValue,
-    LookupKind,
-    identity_lookup_value,
-    wallet_lookup_value,
-)
 
 _ClaimT = TypeVar("_ClaimT", bound=RequestStruct)
 
@@ -47,12 +41,12 @@ class WalletAuthClaim(RequestStruct, frozen=True):
 
 def _oauth_claim(value: str) -> str:
     claim = _decoded(value, OauthClaim, "issuer, subject and audience")
-    return identity_lookup_value(claim.issuer, claim.audience, claim.subject)
+    return lookups.identity_lookup_value(claim.issuer, claim.audience, claim.subject)
 
 
 def _oidc_claims(value: str) -> str:
     claims = _decoded(value, OidcClaims, "iss, sub and aud")
-    return identity_lookup_value(claims.iss, claims.aud, claims.sub)
+    return lookups.identity_lookup_value(claims.iss, claims.aud, claims.sub)
 
 
 def _decoded(value: str, struct: type[_ClaimT], members: str) -> _ClaimT:
@@ -71,36 +65,36 @@ def _unchanged(value: str) -> str:
 def _wallet_claim(value: str) -> str:
     claim = _decoded(value, WalletAuthClaim, "type, address and domain")
     try:
-        return wallet_lookup_value(wallet_claim(claim.type, claim.address, claim.domain))
+        return lookups.wallet_lookup_value(wallet_claim(claim.type, claim.address, claim.domain))
     except InvalidWalletClaim as refused:
         raise InvalidRequest(f"invalid request body: field `filterValue`: {refused}") from None
 
 
-_FILTERS_BY_CREDENTIAL: Mapping[str, tuple[AccountLookupKind, Callable[[str], str]]] = {
-    "CREDENTIAL_ID": (LookupKind.CREDENTIAL_ID, normalized_credential_id),
-    "PUBLIC_KEY": (LookupKind.PUBLIC_KEY, normalized_public_key),
-    "OAUTH_CLAIM": (LookupKind.OAUTH_IDENTITY, _oauth_claim),
-    "OIDC_CLAIMS": (LookupKind.OAUTH_IDENTITY, _oidc_claims),
-    "WALLET_AUTH_CLAIM": (LookupKind.WALLET, _wallet_claim),
+_FILTERS_BY_CREDENTIAL: Mapping[str, tuple[lookups.AccountLookupKind, Callable[[str], str]]] = {
+    "CREDENTIAL_ID": (lookups.LookupKind.CREDENTIAL_ID, normalized_credential_id),
+    "PUBLIC_KEY": (lookups.LookupKind.PUBLIC_KEY, normalized_public_key),
+    "OAUTH_CLAIM": (lookups.LookupKind.OAUTH_IDENTITY, _oauth_claim),
+    "OIDC_CLAIMS": (lookups.LookupKind.OAUTH_IDENTITY, _oidc_claims),
+    "WALLET_AUTH_CLAIM": (lookups.LookupKind.WALLET, _wallet_claim),
 }
 """By filter type: what is looked up, and what turns a value into the form that is stored."""
 
-_OTHER_FILTERS: Mapping[str, tuple[LookupKind, Callable[[str], str]]] = {
-    "NAME": (LookupKind.ORGANIZATION_NAME, _unchanged),
-    "USERNAME": (LookupKind.USER_NAME, _unchanged),
-    "EMAIL": (LookupKind.EMAIL, str.lower),
-    "PHONE_NUMBER": (LookupKind.PHONE_NUMBER, without_separators),
-    "WALLET_ACCOUNT_ADDRESS": (LookupKind.WALLET_ACCOUNT_ADDRESS, _unchanged),
+_OTHER_FILTERS: Mapping[str, tuple[lookups.LookupKind, Callable[[str], str]]] = {
+    "NAME": (lookups.LookupKind.ORGANIZATION_NAME, _unchanged),
+    "USERNAME": (lookups.LookupKind.USER_NAME, _unchanged),
+    "EMAIL": (lookups.LookupKind.EMAIL, str.lower),
+    "PHONE_NUMBER": (lookups.LookupKind.PHONE_NUMBER, without_separators),
+    "WALLET_ACCOUNT_ADDRESS": (lookups.LookupKind.WALLET_ACCOUNT_ADDRESS, _unchanged),
 }
 
 
-def looked_up(filter_type: str, value: str) -> tuple[LookupKind, str]:
+def looked_up(filter_type: str, value: str) -> tuple[lookups.LookupKind, str]:
     """The kind and the value of the look-up. Raises InvalidRequest for a malformed JSON value."""
     kind, stored_form = _OTHER_FILTERS.get(filter_type) or _FILTERS_BY_CREDENTIAL[filter_type]
     return kind, stored_form(value)
 
 
-def account_looked_up(filter_type: str, value: str) -> AccountValue:
+def account_looked_up(filter_type: str, value: str) -> lookups.AccountValue:
     """As `looked_up`, for the filters that find an account by a credential."""
     kind, stored_form = _FILTERS_BY_CREDENTIAL[filter_type]
     return kind, stored_form(value)

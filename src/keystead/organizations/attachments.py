@@ -20,6 +20,7 @@ from keystead.organizations.contacts.sending_windows import SendingWindow
 from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
+from keystead.organizations.velocity.counters import VelocityCounter, VelocityEntry
 from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 
 MNEMONIC_PURPOSE = "wallet-mnemonic"
@@ -161,10 +162,12 @@ ATTACHED_ROWS: tuple[type[AttachedRow], ...] = (
     WebhookEvent,
     WebhookDelivery,
     WebhookLease,
+    VelocityCounter,
+    VelocityEntry,
 )
 """Every kind of attached rows. A new kind is added here, and its table in a migration."""
 
-ATTACHED_TABLES = tuple(kind.table for kind in ATTACHED_ROWS)
+ATTACHED_TABLES: tuple[AttachedTable, ...] = tuple(kind.table for kind in ATTACHED_ROWS)
 """Their tables."""
 
 

@@ -12,11 +12,10 @@ from keystead.api.enums import SmartContractInterfaceType
 from keystead.api.errors import AlreadyExists, InvalidRequest
 from keystead.chains.addresses.text import decode_base58, eip55
 from keystead.chains.contract_interfaces import check_interface_text
+from keystead.organizations.bounds import INTERFACE_BYTES_MAX
 from keystead.organizations.kinds.contract_interfaces import CONTRACT_INTERFACE_BYTES, contract_key
 from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Organization
-
-INTERFACE_BYTES_MAX = 409_600
 
 _SOLANA_KEY_BYTES = 32
 _ETHEREUM_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")

@@ -14,13 +14,11 @@ import msgspec
 
 from keystead.api.enums import OnEvaluationError
 from keystead.api.errors import InvalidRequest, PermissionDenied
+from keystead.organizations import bounds
 from keystead.organizations.organization import Organization
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
 
-RULES_MAX: Final = 10
-"""The most rules of a list for each version of IP."""
-
-_PREFIX_LENGTH_MIN: Final = {4: 20, 6: 48}
+_SHORTEST_PREFIX: Final = {4: bounds.IPV4_PREFIX_BITS_MIN, 6: bounds.IPV6_PREFIX_BITS_MIN}
 """The least length of a rule's prefix in bits, by the version of IP."""
 
 _CIDR = re.compile(r"[0-9A-Fa-f.:]+/[0-9]{1,3}\Z")
@@ -55,12 +53,12 @@ def networks_of_rules(cidrs: Iterable[str], field: str) -> dict[IpNetwork, int]:
     networks: dict[IpNetwork, int] = {}
     for at, cidr in enumerate(cidrs):
         networks.setdefault(_network(cidr, f"{field}[{at}].cidr"), at)
-    for version in _PREFIX_LENGTH_MIN:
+    for version in _SHORTEST_PREFIX:
         count = sum(network.version == version for network in networks)
-        if count > RULES_MAX:
+        if count > bounds.IP_RULES_MAX:
             raise InvalidRequest(
                 f"invalid request: field `{field}`: {count} networks of IPv{version}; an allow-list has at most "
-                f"{RULES_MAX} of them"
+                f"{bounds.IP_RULES_MAX} of them"
             )
     return networks
 
@@ -77,10 +75,10 @@ def _network(cidr: str, field: str) -> IpNetwork:
         raise InvalidRequest(
             f"invalid request: field `{field}`: {cidr[:100]!r} stands for IPv4 addresses; write the IPv4 network"
         )
-    if network.prefixlen < _PREFIX_LENGTH_MIN[network.version]:
+    if network.prefixlen < _SHORTEST_PREFIX[network.version]:
         raise InvalidRequest(
             f"invalid request: field `{field}`: {cidr[:100]!r} is too wide; the widest network of "
-            f"IPv{network.version} is /{_PREFIX_LENGTH_MIN[network.version]}"
+            f"IPv{network.version} is /{_SHORTEST_PREFIX[network.version]}"
         )
     return network
 

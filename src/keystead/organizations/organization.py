@@ -23,14 +23,14 @@ from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
-from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profile, Profiles
 from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkeys, Users
+from keystead.organizations.kinds.velocity_controls import VelocityControls
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.record_kinds import RECORD_KINDS, RecordKinds
@@ -162,6 +162,10 @@ class Organization(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def session_profiles(self) -> SessionProfiles:
         return self.of(SessionProfiles)
+
+    @cached_property
+    def velocity_controls(self) -> VelocityControls:
+        return self.of(VelocityControls)
 
     @cached_property
     def auth_proxies(self) -> AuthProxies:

@@ -14,12 +14,7 @@ import msgspec
 from keystead.api.enums import CredentialType, OtpType
 from keystead.api.errors import PermissionDenied, Unauthenticated
 from keystead.api.records import User
-from keystead.organizations.contacts.account_contacts import (
-    check_logins_by_code,
-    contact_lookup_kind,
-    has_logins_by_code,
-    users_found_by,
-)
+from keystead.organizations.contacts import account_contacts
 from keystead.organizations.contacts.contacts import normalized_contact
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.credentials.oauth_providers import user_with_identity
@@ -90,7 +85,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
             identity = self.identity
             return LookupKind.OAUTH_IDENTITY, identity_lookup_value(identity.iss, identity.aud, identity.sub)
         if self.contact is not None:
-            return contact_lookup_kind(self.contact.otp_type), self.contact.normalized
+            return account_contacts.contact_lookup_kind(self.contact.otp_type), self.contact.normalized
         if self.wallet is not None:
             return LookupKind.WALLET, wallet_lookup_value(self.wallet.claim)
         return LookupKind.PUBLIC_KEY, self.public_key
@@ -199,11 +194,13 @@ def _principal_of_contact(
 ) -> Principal | None:
     if contact.organization_id not in (organization.id, organization.profile.parent_id):
         return None
-    users = users_found_by(organization, contact.otp_type, contact.normalized)
-    if organization.profile.parent_id is None and not has_logins_by_code(organization, contact.otp_type):
+    users = account_contacts.users_found_by(organization, contact.otp_type, contact.normalized)
+    if organization.profile.parent_id is None and not account_contacts.has_logins_by_code(
+        organization, contact.otp_type
+    ):
         return None  # for the users of a parent, logins by code are off until the feature is set
     if users:
-        check_logins_by_code(organization, contact.otp_type)
+        account_contacts.check_logins_by_code(organization, contact.otp_type)
     if len(users) > 1:
         raise Unauthenticated(
             "more than one user of the organization has this verified contact", machine_code="CREDENTIAL_CONFLICT"

@@ -23,7 +23,6 @@ from keystead.organizations.kinds.import_targets import ImportTargets
 from keystead.organizations.kinds.invitations import Invitations
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
 from keystead.organizations.kinds.oauth2_credentials import Oauth2Credentials
-from keystead.organizations.kinds.passkeys import Passkeys
 from keystead.organizations.kinds.policies import Policies
 from keystead.organizations.kinds.private_keys import PrivateKeys
 from keystead.organizations.kinds.profile import Profiles
@@ -31,7 +30,8 @@ from keystead.organizations.kinds.read_only_sessions import ReadOnlySessions
 from keystead.organizations.kinds.secrets import Secrets
 from keystead.organizations.kinds.session_profiles import SessionProfiles
 from keystead.organizations.kinds.tags import Tags
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkeys, Users
+from keystead.organizations.kinds.velocity_controls import VelocityControls
 from keystead.organizations.kinds.wallets import Wallets
 from keystead.organizations.kinds.webhook_endpoints import WebhookEndpoints
 from keystead.organizations.limits import Limit
@@ -89,6 +89,7 @@ KINDS = (
     IpAllowlists,
     WebhookEndpoints,
     Secrets,
+    VelocityControls,
 )
 """Every record kind. The server needs no other list of them. The tests of the stores need a record of each kind
 (docs/extending.md)."""

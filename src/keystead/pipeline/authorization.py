@@ -6,7 +6,7 @@ Here: pure functions of a decision's basis. Not here: the rules (`policies.autho
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import msgspec
 from msgspec.structs import replace
@@ -14,21 +14,17 @@ from msgspec.structs import replace
 from keystead.api.records import Evaluation, PolicyOutcome, Timestamp, Vote
 from keystead.organizations.credentials.registrations import registered_after
 from keystead.pipeline.activity import Event, Proof, RecordedActivity
+from keystead.pipeline.controls import ControlReading
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.operation import NewUser
 from keystead.pipeline.proofs import approvals_of
+from keystead.policies import request
 from keystead.policies.authorize import ALLOWED_BY_ROOT_QUORUM, Authorizer, Decision, Rule, Verdict, is_quorum_met
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.policy_evaluation import EvaluationOutcome
-from keystead.policies.request import (
-    Approval,
-    AuthorizationRequest,
-    condition_values,
-    may_sign_transaction_unseen,
-)
 
 
 class VoteAuthorization(msgspec.Struct, frozen=True):
@@ -89,12 +85,20 @@ def event_of(decision: Decision, submitter_id: str) -> Event:
 
 
 def evaluation_of(
-    decision: Decision, event: Event, evaluation_id: str, activity: RecordedActivity, vote: Vote, now_ms: int
+    decision: Decision,
+    event: Event,
+    evaluation_id: str,
+    activity: RecordedActivity,
+    vote: Vote,
+    now_ms: int,
+    limits: Mapping[str, str] = {},
 ) -> Evaluation:
     """The record of the decision with this vote.
 
     After a rejection, policies that would have allowed, now or later, are recorded as REJECTED. While a voter has
     further methods of authentication to prove, policies that allow are recorded as REQUIRES_AUTHENTICATORS.
+    `limits`: by policy, in words, the velocity controls that its condition names and that the activity is beyond:
+    the reason of a condition that is false.
     """
     recorded: dict[EvaluationOutcome, EvaluationOutcome] = {}
     if event is Event.REJECTED:
@@ -107,7 +111,7 @@ def evaluation_of(
             policy_id=evaluation.policy_id,
             outcome=recorded.get(evaluation.outcome, evaluation.outcome),
             clause=evaluation.clause,
-            reason=evaluation.reason,
+            reason=evaluation.reason or (limits.get(evaluation.policy_id) if evaluation.clause else None),
         )
         for evaluation in decision.evaluations
     ]
@@ -124,7 +128,7 @@ def evaluation_of(
     )
 
 
-def authorization_request(basis: DecisionBasis) -> AuthorizationRequest:
+def authorization_request(basis: DecisionBasis) -> request.AuthorizationRequest:
     """Everything that the decision depends on besides the policies."""
     return _request(basis, _approvals(basis, MfaStatuses(basis).lacking()))
 
@@ -136,11 +140,55 @@ def may_approve(basis: DecisionBasis, user_id: str) -> bool:
     return Authorizer(authorization_request(basis), basis.policies.policy_set).may_vote(user_id)
 
 
-def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> AuthorizationRequest:
+def limits_by_policy(basis: DecisionBasis) -> Mapping[str, str]:
+    """By policy: the velocity controls that its condition names and that the activity is beyond, in words."""
+    if basis.controls is None:
+        return {}
+    reached = {
+        reading.measure.control.identifier: reading.sentence()
+        for reading in basis.controls.read
+        if reading.is_reached
+    }
+    if not reached:
+        return {}
+    named = {
+        policy.id: policy.condition.controls & reached.keys()
+        for policy in basis.policies.policy_set.policies
+        if policy.condition is not None
+    }
+    return {
+        policy_id: " ".join(reached[identifier] for identifier in sorted(controls))
+        for policy_id, controls in named.items()
+        if controls
+    }
+
+
+def controls_in_the_way(basis: DecisionBasis) -> Sequence[ControlReading]:
+    """The velocity controls that the decision read and that the activity is beyond: those that the session's scope
+    names, and policies whose consensus may count the submitter or who approved."""
+    if basis.controls is None:
+        return ()
+    user_ids = dict.fromkeys([basis.submitter_id, *[proof.user_id for proof in basis.proofs]])
+    evaluator = Authorizer(authorization_request(basis), basis.policies.policy_set).evaluators()[0]
+    named = set() if basis.scope is None else set(basis.scope.controls)
+    for policy in basis.policies.policy_set.policies:
+        if policy.condition is None or not policy.condition.controls:
+            continue
+        consensus = policy.consensus
+        if consensus is None or any(evaluator.counts(consensus, user_id) for user_id in user_ids):
+            named |= policy.condition.controls
+    return [
+        reading
+        for reading in basis.controls.read
+        if reading.is_reached and reading.measure.control.identifier in named
+    ]
+
+
+def _request(basis: DecisionBasis, approvals: Sequence[request.Approval]) -> request.AuthorizationRequest:
     resources, activity = basis.resources, basis.requested
     # The policies of a parent say nothing about the credentials of its sub-organizations.
     added = basis.added if basis.authority is basis.organization else ()
-    return AuthorizationRequest(
+    return request.AuthorizationRequest(
         root_quorum=basis.authority.profile.root_quorum,
         users=basis.authority.users.by_id,
         approvals=approvals,
@@ -156,19 +204,22 @@ def _request(basis: DecisionBasis, approvals: Sequence[Approval]) -> Authorizati
         others=resources.others,
         refuses_raw_payload=basis.refuses_raw_payloads
         and basis.policies.policy_set.reads_transactions
-        and may_sign_transaction_unseen(activity),
+        and request.may_sign_transaction_unseen(activity),
     )
 
 
 def _is_in_scope(basis: DecisionBasis, scope: CompiledExpression) -> bool:
     """Whether the scope of a session is true for each item of the activity."""
     return all(
-        scope.evaluate(EvaluationContext(condition_values(basis.requested, item)), Budget(STEPS_MAX)) is True
+        scope.evaluate(
+            EvaluationContext(request.condition_values(basis.requested, item)), Budget(EXPRESSION_STEPS_MAX)
+        )
+        is True
         for item in basis.resources.items
     )
 
 
-def _approvals(basis: DecisionBasis, lacking: Set[str]) -> list[Approval]:
+def _approvals(basis: DecisionBasis, lacking: Set[str]) -> list[request.Approval]:
     """The approvals that do not wait for MFA proofs of the approver. The MFA of the submitter is checked after the
     policies, not here."""
     proofs: Sequence[Proof] = basis.proofs

@@ -31,14 +31,11 @@ from keystead.organizations.organization import (
     apply_unordered,
     records_of,
 )
+from keystead.pipeline.bounds import CHANGED_ROWS_MAX
 from keystead.pipeline.execution import Output
 from keystead.pipeline.operation import AddedCredential, IntentVersion, NewUser
 from keystead.pipeline.store import Changes
 from keystead.primitives.share import Share
-
-ROWS_MAX: Final = 20_000
-"""The most rows of records and look-ups that one activity writes and deletes. The commits of all organizations wait
-for them: SQLite writes 20,000 in about 150 ms. A deleted user of 20 API keys and 10 passkeys has 45."""
 
 LOOKUPS_DELETED_AT_ONCE_MAX: Final = 1_000
 """The most look-ups that are deleted in the commit that deletes their organization. To delete 100,000 there made
@@ -95,10 +92,10 @@ async def changes_of(
     sizes.check_growth(after)
     await share.each(organization.id, lambda change: _add_record_lookups(after, change, lookups_after), changes)
     rows = len(changes) + len(lookups_before ^ lookups_after)
-    if rows > ROWS_MAX:
+    if rows > CHANGED_ROWS_MAX:
         raise LimitReached(
             f"the activity changes {rows} records, credentials, contacts and names, and one activity may change "
-            f"{ROWS_MAX}: name fewer records in each request"
+            f"{CHANGED_ROWS_MAX}: name fewer records in each request"
         )
     return Changes(
         after=after,

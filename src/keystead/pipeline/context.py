@@ -16,6 +16,7 @@ from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.attachments import StoredAccount
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization, Version
+from keystead.organizations.velocity.counters import CounterState
 from keystead.primitives.lru import Lru
 from keystead.primitives.share import Share
 
@@ -79,6 +80,13 @@ class AttachedLookups(TokenReads, Protocol):
 
     async def get(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
         """The row of this kind and key, for example the secret of a wallet. None if it does not exist."""
+        ...
+
+    async def counters(
+        self, organization_id: str, counter_ids: Sequence[str], now_ms: int
+    ) -> dict[str, CounterState]:
+        """The counters of velocity controls by id, each with what is in its window now. Those to which nothing was
+        added are left out."""
         ...
 
     async def interface_texts_of(self, organization_id: str, interface_ids: Sequence[str]) -> dict[str, str]:

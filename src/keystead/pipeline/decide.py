@@ -1,8 +1,10 @@
 """The step that decides on a submission or a vote, on one version of its organization: what to commit.
 
 Here: the versions that it is decided on, whether the caller still has the key, what must be written before, the
-webhook events; a new submission, also of the operator, and in a status that a developer chose. Not here: the order
-of decisions and the write (`organization_writer`), a vote (`vote`), the execution (`execute`)."""
+webhook events; what users of a parent may not do; a new submission, also of the operator, and in a status that a
+developer chose. Not here: the order of decisions and the write (`organization_writer`), a vote (`vote`), the
+execution (`execute`).
+"""
 
 from __future__ import annotations
 
@@ -12,33 +14,96 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import NotFound
-from keystead.api.records import Evaluation, Status, Timestamp
+from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName, VoteSelection
+from keystead.api.errors import NotFound, PermissionDenied
+from keystead.api.records import Evaluation, Status, Timestamp, User, Wire
 from keystead.organizations.ip_allowlists import check_source
-from keystead.organizations.organization import Organization
+from keystead.organizations.organization import Organization, Put
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
 from keystead.pipeline.activity import Event, RecordedActivity, chosen_by_developer
-from keystead.pipeline.authorization import authorize_activity, evaluation_of, event_of
+from keystead.pipeline.authorization import (
+    authorization_request,
+    authorize_activity,
+    controls_in_the_way,
+    evaluation_of,
+    event_of,
+    limits_by_policy,
+)
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
-from keystead.pipeline.execution import ComputedOutput
+from keystead.pipeline.execution import ComputedOutput, Output
+from keystead.pipeline.mfa import MfaStatuses
+from keystead.pipeline.operation import UserProof
 from keystead.pipeline.organization_writer import Decided, MustBeFirst
-from keystead.pipeline.parent_users import (
-    check_chosen_waits_for_nobody,
-    check_rules_of_users,
-    check_user_is_proven,
-    check_waits_for_nobody,
-)
 from keystead.pipeline.proofs import vote_of
 from keystead.pipeline.store import Commit, Store
 from keystead.pipeline.submission import Submission, SubmissionBody
 from keystead.pipeline.vote import decide_vote
 from keystead.pipeline.webhook_events import with_event
+from keystead.policies.added_credentials import policies_without_approval
 from keystead.policies.authorize import Verdict
 from keystead.policies.denial import denied
 from keystead.primitives.share import Work
+
+
+def check_user_is_proven(basis: DecisionBasis) -> None:
+    """Raise PermissionDenied if nothing proves the sub-organization's user whom the activity changes, unless the
+    sub-organization allows this to users of its parent."""
+    by_parent, organization = basis.operation.by_parent, basis.organization
+    proven = by_parent is not None and by_parent.proof is not UserProof.NONE
+    if not proven and FeatureName.PARENT_AUTH not in organization.profile.features:
+        raise PermissionDenied(
+            f"{basis.version.activity_type} by a user of the parent organization needs a proof of the user: use "
+            "otp_login or oauth_login, which take a code or an ID token; or let the root quorum of organization "
+            f"{organization.id} enable {FeatureName.PARENT_AUTH} with set_organization_feature"
+        )
+
+
+def check_waits_for_nobody(event: Event, basis: DecisionBasis) -> None:
+    """Raise PermissionDenied unless the activity of a user of the parent is executed at once."""
+    if event is not Event.EXECUTED:
+        raise PermissionDenied(
+            f"{basis.version.activity_type} by a user of the parent organization cannot wait for approvals or "
+            "proofs; write a policy of the parent that allows it with this user's approval alone"
+        )
+
+
+def check_chosen_waits_for_nobody(chosen: ActivityStatus, basis: DecisionBasis) -> None:
+    """The same for the status that a developer chose: votes on a waiting activity do not ask about MFA policies of
+    the user whom it changes."""
+    if chosen not in FINAL_STATUSES:
+        raise PermissionDenied(
+            f"{basis.version.activity_type} by a user of the parent organization cannot wait for approvals or "
+            f"proofs: choose a final status for it, not {chosen}"
+        )
+
+
+async def check_rules_of_users(basis: DecisionBasis, environment: Environment, output: Output[Wire]) -> None:
+    """Raise PermissionDenied if an MFA policy of a user whom the execution changes applies to this activity, or if
+    a policy of the sub-organization would count a lasting credential that it adds.
+
+    The parent's user cannot give that user's proofs or approvals, so the activity would bypass these rules.
+    """
+    organization = basis.organization
+    changed = [change.record for change in output.changes if isinstance(change, Put)]
+    users = [organization.users[record.user_id] for record in changed if isinstance(record, User)]
+    policies = await environment.policy_sets.of(organization, users)
+    added = [added for added in basis.added if not added.is_session]
+    by_users = replace(basis, authority=organization, proofs=(), policies=policies, added=added)
+    statuses = MfaStatuses(by_users, [user.user_id for user in users])
+    for user in users:
+        if statuses.lacks_proofs(user.user_id):
+            raise PermissionDenied(
+                f"an MFA policy of user {user.user_id} applies to {basis.version.activity_type}, and only that "
+                "user can prove what it asks for: log in with stamp_login"
+            )
+    request = authorization_request(by_users)
+    if policy_ids := policies_without_approval(request, policies.policy_set):
+        raise PermissionDenied(
+            f"the consensus of policy {policy_ids[0]} of organization {organization.id} would count the credential "
+            f"that {basis.version.activity_type} adds: only a user of that organization can add it"
+        )
 
 
 async def decide(
@@ -63,7 +128,7 @@ async def decide(
         if _was_carried_out(submission, voted_on):
             return voted_on
         operation = operation_of(voted_on, environment)
-    if operation.context_is_own and unwritten:
+    if unwritten and (operation.context_is_own or any(commit.counted for commit in unwritten)):
         raise MustBeFirst
     now_ms, existing = environment.clock.now_ms(), _existing(organization, submission)
     decided: Decided
@@ -156,12 +221,13 @@ async def decide_submission(
     activity = _new_activity(submission, caller, basis, environment)
     decision = await environment.share.run(basis.authority.id, Work.DECISION, partial(authorize_activity, basis))
     event = event_of(decision, basis.submitter_id)
-    (vote,), now_ms = activity.votes, basis.now_ms
-    evaluation = evaluation_of(decision, event, environment.new_id(), activity, vote, now_ms)
+    (vote,) = activity.votes
+    new_id, now_ms = environment.new_id(), basis.now_ms
+    evaluation = evaluation_of(decision, event, new_id, activity, vote, now_ms, limits_by_policy(basis))
     if environment.chosen_status and (chosen := environment.chosen_status(activity.type, activity.fingerprint)):
         return await commit_in_chosen_status(chosen, activity, basis, evaluation, environment)
     if decision.is_denial:
-        refusal = denied(decision, activity.type, activity.id)
+        refusal = denied(decision, activity.type, activity.id, controls_in_the_way(basis))
         return commit_of_refusal(refusal, activity, basis, evaluation)
     check = None
     if is_by_parent:

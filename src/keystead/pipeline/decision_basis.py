@@ -7,7 +7,7 @@ activity. Not here: what operations look up (`operations`), the proofs in it (`p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,10 @@ from keystead.api.errors import PermissionDenied, ServiceError
 from keystead.api.parameters import RequestStruct
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.principals import Principal
+from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.activity import Proof, RecordedActivity
 from keystead.pipeline.context import ContextSource
+from keystead.pipeline.controls import Controls, controls_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execution import ComputedOutput
 from keystead.pipeline.operation import (
@@ -53,6 +55,8 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     - `refuses_raw_payloads`: the operator's setting, by which raw payloads are refused if a policy reads
       transactions, and MFA policies about transactions apply to them.
     - `context`: what the operation looked up.
+    - `controls`: the velocity controls of the authority, None if it has none. `further_controls`: those of
+      `organization`, if that is not the authority; no rule reads them, and the activity counts.
     - `missing`: the error, if the look-up failed because a record was deleted after the submission. Then policies
       see no resources, and the execution fails with this error.
     - `computed`: the output of an earlier attempt at the same request.
@@ -74,6 +78,8 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     scope: CompiledExpression | None = None
     refuses_raw_payloads: bool = False
     context: Any = None
+    controls: Controls | None = None
+    further_controls: Controls | None = None
     missing: ServiceError | None = None
     computed: ComputedOutput | None = None
 
@@ -92,10 +98,34 @@ class DecisionBasis(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def resources(self) -> ResourceKeywords:
         """The keywords that policies see besides `activity`."""
-        resources = self.operation.resources
-        if resources is None or self.missing is not None:
-            return ResourceKeywords()
-        return resources(self.authority, self.intent, self.context)
+        of_activity = _resources(self.operation, self.authority, self.intent, self.context, self.missing)
+        if self.controls is None:
+            return of_activity
+        values, *others = ({**item, "controls": self.controls} for item in of_activity.items)
+        return ResourceKeywords(values, tuple(others))
+
+    def counted(self) -> tuple[Counted, ...]:
+        """What the commit of the executed activity adds to the counters of velocity controls."""
+        return tuple(
+            [
+                each
+                for controls in (self.controls, self.further_controls)
+                if controls is not None
+                for each in controls.counted()
+            ]
+        )
+
+
+def _resources(
+    operation: ActivityOperation,
+    authority: Organization,
+    intent: RequestStruct,
+    context: Any,
+    missing: ServiceError | None,
+) -> ResourceKeywords:
+    if operation.resources is None or missing is not None:
+        return ResourceKeywords()
+    return operation.resources(authority, intent, context)
 
 
 async def basis_of_submission(
@@ -119,7 +149,7 @@ async def basis_of_submission(
     proof = proof_of(caller, submission, authority, now_ms)
     context = await _load_context(operation, intent, organization, submitter_id, environment)
     known = KnownBefore(organization, submitter_id, submission.identities, context)
-    return DecisionBasis(
+    basis = DecisionBasis(
         organization=organization,
         authority=authority,
         authorized_by=None if authority is organization else (authority.id, authority.version),
@@ -138,6 +168,10 @@ async def basis_of_submission(
         context=context,
         computed=computed,
     )
+    named = {*basis.policies.policy_set.controls, *(() if scope is None else scope.controls)}
+    for condition in basis.policies.mfa_conditions.values():
+        named |= condition.controls
+    return await _with_controls(basis, named, environment)
 
 
 async def basis_of_activity(
@@ -170,7 +204,7 @@ async def basis_of_activity(
         missing = refused
     identities = {} if activity.submission is None else activity.submission.identities
     known = KnownBefore(organization, submitter_id, identities, context)
-    return DecisionBasis(
+    basis = DecisionBasis(
         organization=organization,
         authority=organization,
         operation=operation,
@@ -187,6 +221,33 @@ async def basis_of_activity(
         context=context,
         missing=missing,
     )
+    return await _with_controls(basis, None, environment)
+
+
+async def _with_controls(basis: DecisionBasis, named: Set[str] | None, environment: Environment) -> DecisionBasis:
+    """The basis with the velocity controls, if there are any. `named`: those that the rules may read, besides those
+    by which the activity counts; None for all."""
+    if not any(len(each.velocity_controls) for each in (basis.authority, basis.organization)):
+        return basis
+    keywords = _resources(basis.operation, basis.authority, basis.intent, basis.context, basis.missing).values
+    used = keywords.get("wallet") or keywords.get("private_key") or {}
+    signs = basis.operation.signs
+    signed = None if signs is None or basis.missing is not None else signs(basis.context)
+
+    async def of(organization: Organization, named: Set[str] | None) -> Controls | None:
+        return await controls_of(
+            organization,
+            basis.version.activity_type,
+            basis.submitter_id,
+            used.get("id", ""),
+            signed,
+            named,
+            environment.store,
+            basis.now_ms,
+        )
+
+    further = None if basis.authority is basis.organization else await of(basis.organization, frozenset())
+    return replace(basis, controls=await of(basis.authority, named), further_controls=further)
 
 
 async def scope_of(

@@ -9,6 +9,7 @@ import msgspec
 from keystead.api.catalogue import Catalogue
 from keystead.api.enums import ActivityStatus
 from keystead.organizations.contacts.outgoing_messages import MessageSettings
+from keystead.organizations.credentials.published_keys import NO_PUBLISHED_KEYS, PublishedKeys
 from keystead.organizations.limits import Limits
 from keystead.organizations.webhooks.webhooks import WebhookSettings
 from keystead.pipeline.context import SigningCache, TransactionSettings
@@ -23,7 +24,7 @@ from keystead.primitives.share import Share
 class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The operator's settings for the pipeline. `approvals_last_ms`: how long an approval counts, in milliseconds.
     `refuse_raw_payloads`: raw payloads are refused if a policy of the organization reads transactions, and MFA
-    policies that read transactions apply to them."""
+    policies that read transactions apply to them. `published_keys`: those that nobody may register."""
 
     limits: Limits
     liveness: Liveness
@@ -32,6 +33,7 @@ class PipelineSettings(msgspec.Struct, frozen=True, kw_only=True):
     refuse_raw_payloads: bool = False
     messages: MessageSettings = MessageSettings()
     webhooks: WebhookSettings = WebhookSettings()
+    published_keys: PublishedKeys = NO_PUBLISHED_KEYS
 
 
 ChosenStatus = Callable[[str, str], ActivityStatus | None]

@@ -19,22 +19,15 @@ from keystead.api.records import Evaluation, Status, Vote, WalletAccount, Wire
 from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
+from keystead.pipeline import execution
 from keystead.pipeline.activity import Event, RecordedActivity, next_status
 from keystead.pipeline.changes import changes_of, new_organization_of, result_of, versioned_rows
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
-from keystead.pipeline.execution import (
-    ComputedOutput,
-    Execution,
-    ExecutionWith,
-    ExecutionWithOAuth2,
-    Output,
-    RefusalWithRows,
-)
 from keystead.pipeline.store import Changes, Commit
 from keystead.pipeline.submission import recorded_envelope
 
-CheckOutput = Callable[[Output[Wire]], Awaitable[None]]
+CheckOutput = Callable[[execution.Output[Wire]], Awaitable[None]]
 
 
 async def execute(
@@ -51,25 +44,28 @@ async def execute(
     `evaluation`: the record of the decision that allows it. `new_votes`: as in `Commit`. `check` gets the output
     and may refuse it. For a new submission, a refusal that writes nothing is raised, and the commit of another
     refusal has no activity. For an activity on record, the refusal becomes its failure."""
-    is_new, changes = activity.status is ActivityStatus.CREATED, None
-    output: Output[Wire] | RefusalWithRows
+    is_new, changes, made = activity.status is ActivityStatus.CREATED, None, None
+    output: execution.Output[Wire] | execution.RefusalWithRows
     try:
         found = _output(basis, environment)
-        output = found if isinstance(found, Output | RefusalWithRows) else await found
-        if isinstance(output, Output):
+        output = found if isinstance(found, execution.Output | execution.RefusalWithRows) else await found
+        if isinstance(output, execution.Output):
             if check is not None:
                 await check(output)
             settings, share = environment.settings, environment.share
             organization, added = basis.organization, basis.added
             changes = await changes_of(organization, output, added, evaluation.id, settings.limits, share)
+            made = new_organization_of(output)
+            for change in (changes, made):
+                settings.published_keys.check(() if change is None else change.lookups_added)
     except ServiceError as refused:
         if is_new or refused.is_temporary:
             raise
-        output = RefusalWithRows(error=refused, rows=())
-    if isinstance(output, Output):
+        output = execution.RefusalWithRows(error=refused, rows=())
+    if isinstance(output, execution.Output):
         assert changes is None or basis.operation.changes_organization, basis.operation.name
         commit = commit_of(activity, Event.EXECUTED, basis, evaluation, new_votes=new_votes)
-        return await _with_output(commit, output, changes, basis, environment)
+        return await _with_output(commit, output, changes, made, basis, environment)
     if is_new:
         return commit_of_refusal(output.error, activity, basis, evaluation, rows=output.rows)
     failure = Status(code=output.error.grpc_code, message=output.error.message)
@@ -79,7 +75,11 @@ async def execute(
 
 def _output(
     basis: DecisionBasis, environment: Environment
-) -> Output[Wire] | RefusalWithRows | Awaitable[Output[Wire] | RefusalWithRows]:
+) -> (
+    execution.Output[Wire]
+    | execution.RefusalWithRows
+    | Awaitable[execution.Output[Wire] | execution.RefusalWithRows]
+):
     """The output of the operation's function, or of an earlier attempt if that was computed from an equal
     context."""
     if basis.missing is not None:
@@ -92,12 +92,14 @@ def _output(
 
 async def _with_output(
     commit: Commit,
-    output: Output[Wire],
+    output: execution.Output[Wire],
     changes: Changes | None,
+    made: Changes | None,
     basis: DecisionBasis,
     environment: Environment,
 ) -> Commit:
-    """The commit of an executed activity with everything that the execution asks for."""
+    """The commit of an executed activity with everything that the execution asks for. `made`: the organization that
+    it creates."""
     activity = commit.activity
     assert activity is not None
     recorded = output.result if output.recorded_result is None else output.recorded_result
@@ -113,8 +115,9 @@ async def _with_output(
         commit,
         activity=activity,
         changes=changes,
-        new_organization=new_organization_of(output),
+        new_organization=made,
         rows=versioned_rows(output.attachments),
+        counted=basis.counted(),
         answer=answer,
         computed=_reusable(output, basis),
     )
@@ -158,23 +161,23 @@ def commit_of_refusal(
     )
 
 
-def _reusable(output: Output[Wire], basis: DecisionBasis) -> ComputedOutput | None:
+def _reusable(output: execution.Output[Wire], basis: DecisionBasis) -> execution.ComputedOutput | None:
     """What a later attempt may commit without executing again: the output of an operation that depends only on its
     parameters and its context, such as a signature. A new organization also depends on its parent."""
     if output.new_organization is not None:
         return None
     if basis.operation.load_context is None or basis.operation.changes_organization:
         return None
-    return ComputedOutput(basis.context, output)
+    return execution.ComputedOutput(basis.context, output)
 
 
-def execution_of(basis: DecisionBasis, environment: Environment) -> Execution:
+def execution_of(basis: DecisionBasis, environment: Environment) -> execution.Execution:
     """The argument of the operation's function, with the loaded context if the operation loads one."""
-    kind: Callable[..., Execution] = Execution
+    kind: Callable[..., execution.Execution] = execution.Execution
     if basis.operation.asks_provider:
-        kind = partial(ExecutionWithOAuth2, context=basis.context, oauth2=environment.oauth2)
+        kind = partial(execution.ExecutionWithOAuth2, context=basis.context, oauth2=environment.oauth2)
     elif basis.operation.load_context is not None:
-        kind = partial(ExecutionWith, context=basis.context)
+        kind = partial(execution.ExecutionWith, context=basis.context)
     return kind(
         organization=basis.organization,
         submitter_id=basis.submitter_id,

@@ -17,8 +17,7 @@ from keystead.pipeline.activity import Proof
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.policy_set_cache import evaluated_conditions
 from keystead.pipeline.proofs import credentials_that_count
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import EvaluationContext, Unknown
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, Unknown
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.request import condition_values, may_sign_transaction_unseen
 

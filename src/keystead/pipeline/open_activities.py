@@ -82,7 +82,9 @@ class OpenActivities:
             Work.DECISION,
             lambda: _vote_rights(basis, user_id),
         )
-        self._vote_rights.put(timed if basis.policies.policy_set.reads_time else timeless, rights)
+        # What is left of a velocity control changes without a new version, too.
+        changes = basis.policies.policy_set.reads_time or basis.controls is not None
+        self._vote_rights.put(timed if changes else timeless, rights)
         return rights
 
 

@@ -17,6 +17,7 @@ from keystead.api.decoding import Decoder
 from keystead.api.enums import CredentialType, VoteSelection
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
+from keystead.chains.outflow import SignedMovements
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
@@ -94,6 +95,7 @@ Resources = Callable[[Organization, Any, Any], ResourceKeywords]
 Precondition = Callable[[str, Any], None]
 OidcTokens = Callable[[Any], Mapping[str, str]]
 Adds = Callable[[KnownBefore, Any], Sequence[AddedCredential]]
+Signs = Callable[[Any], SignedMovements]
 
 
 class IntentVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,6 +162,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
       activity are durable first.
     - `resources` returns the keywords besides `activity` that policies see, from the organization, the intent and
       the context (None without `load_context`).
+    - `signs` returns, from the context, what the activity moves if it is executed.
     """
 
     kind: ClassVar[OperationKind] = "submit"
@@ -178,6 +181,7 @@ class ActivityOperation(Operation, frozen=True, kw_only=True):
     precondition: Precondition | None = None
     oidc_tokens: OidcTokens | None = None
     adds: Adds | None = None
+    signs: Signs | None = None
     also_does: tuple[str, ...] = ()
 
     def version_of(self, activity_type: str) -> IntentVersion | None:

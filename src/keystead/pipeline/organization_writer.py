@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 from keystead.api.errors import Conflict, ServiceError, Unavailable
 from keystead.organizations.organization import Organization
 from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.bounds import WAITING_DECISIONS_MAX
 from keystead.pipeline.store import LOCK_S, Commit, CommitResult, Store, results_of
 
 ATTEMPTS: Final = 10
@@ -29,8 +30,6 @@ After a conflict of a batch, the next batches are decided under the organization
 conflict: if the parent that authorized a request changes, and on SQLite, where the lock is advisory. An attempt
 that did not queue does not lead to the lock: the next attempt queues."""
 
-WAITING_MAX: Final = 1_000
-"""The most decisions of an organization that wait for its writer. More requests are refused at once."""
 
 DECISIONS_MAX: Final = 64
 """The most decisions of a batch."""
@@ -195,7 +194,7 @@ class OrganizationWriter:
     async def decided(self, decide: Decide) -> tuple[Decided, CommitResult]:
         """What was decided, and the result of its commit. Raises the refusal of a decision without a commit, the
         error of the store, and Unavailable if too many decisions wait."""
-        if len(self._waiting) >= WAITING_MAX:
+        if len(self._waiting) >= WAITING_DECISIONS_MAX:
             raise Unavailable(
                 f"{len(self._waiting)} requests that change the organization wait already; sending the same "
                 "request again is safe"

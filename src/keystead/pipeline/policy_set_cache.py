@@ -14,7 +14,7 @@ import msgspec
 
 from keystead.api.records import Policy, User
 from keystead.organizations.organization import Organization
-from keystead.policies.language.budget import Budget
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import CompiledExpression, ExpressionSource, compile_stored
 from keystead.policies.policy import mfa_condition_source, scope_source, sources_of
 from keystead.policies.policy_set import PolicySet, policy_set

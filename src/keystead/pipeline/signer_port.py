@@ -14,30 +14,7 @@ from keystead.api.records import AppProof
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.organizations.kinds.data_key import Sealed as Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-from keystead.pipeline.signer_values import (
-    AccountRequest,
-    AuthProxyKey,
-    BundleSigner,
-    ClientMessage,
-    CredentialBundle,
-    DerivedAccount,
-    Few,
-    Id,
-    ImportedPrivateKey,
-    ImportedWallet,
-    KeyBytes,
-    Many,
-    NewImportTarget,
-    NewOtpTarget,
-    NewPrivateKey,
-    NewWallet,
-    OtpAttempt,
-    PayloadBytes,
-    PublicInstallationKey,
-    SigningKey,
-    Text,
-    WebhookBody,
-)
+from keystead.pipeline import signer_values
 from keystead.sessions.oauth_tokens import OauthTokenClaims
 from keystead.sessions.session_tokens import SessionClaims
 from keystead.sessions.verification_tokens import VerificationToken
@@ -50,54 +27,54 @@ class Signer(Protocol):
     Raises InvalidRequest for an invalid path, mnemonic length, or combination of curve and address format.
     """
 
-    async def new_data_key(self, organization_id: Id) -> Sealed:
+    async def new_data_key(self, organization_id: signer_values.Id) -> Sealed:
         """A fresh data key for an organization, sealed under the master key."""
         ...
 
     async def create_wallet(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        wallet_id: Id,
+        wallet_id: signer_values.Id,
         mnemonic_length: Annotated[int, Meta(ge=0, le=100)],
-        accounts: Many[AccountRequest],
-    ) -> NewWallet:
+        accounts: signer_values.Many[signer_values.AccountRequest],
+    ) -> signer_values.NewWallet:
         """Make a BIP-39 mnemonic of `mnemonic_length` words, derive the accounts, seal the mnemonic."""
         ...
 
     async def derive_accounts(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        wallet_id: Id,
+        wallet_id: signer_values.Id,
         sealed_mnemonic: Sealed,
-        accounts: Many[AccountRequest],
-    ) -> tuple[DerivedAccount, ...]:
+        accounts: signer_values.Many[signer_values.AccountRequest],
+    ) -> tuple[signer_values.DerivedAccount, ...]:
         """Derive accounts of an existing wallet, in the order of the requests."""
         ...
 
     async def create_private_key(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        private_key_id: Id,
+        private_key_id: signer_values.Id,
         curve: Curve,
-        address_formats: Few[AddressFormat],
-    ) -> NewPrivateKey:
+        address_formats: signer_values.Few[AddressFormat],
+    ) -> signer_values.NewPrivateKey:
         """Make a private key of `curve`, compute its addresses, seal it."""
         ...
 
     async def sign(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        key: SigningKey,
+        key: signer_values.SigningKey,
         scheme: SignatureScheme,
-        messages: Many[PayloadBytes],
+        messages: signer_values.Many[signer_values.PayloadBytes],
     ) -> tuple[Signature, ...]:
         """One signature per message, in their order. ECDSA is deterministic (RFC 6979), with s in the lower half.
 
@@ -105,16 +82,20 @@ class Signer(Protocol):
         """
         ...
 
-    async def installation_keys(self) -> tuple[PublicInstallationKey, ...]:
+    async def installation_keys(self) -> tuple[signer_values.PublicInstallationKey, ...]:
         """The public halves of the installation's keys, which clients are configured with."""
         ...
 
-    async def missing_installation_keys(self) -> dict[Id, Sealed]:
+    async def missing_installation_keys(self) -> dict[signer_values.Id, Sealed]:
         """New sealed keys that an installation lacks because an earlier version of the server made it."""
         ...
 
     async def sign_webhook(
-        self, *, timestamp_ms: Annotated[int, Meta(ge=0, le=2**53)], event_id: Id, body: WebhookBody
+        self,
+        *,
+        timestamp_ms: Annotated[int, Meta(ge=0, le=2**53)],
+        event_id: signer_values.Id,
+        body: signer_values.WebhookBody,
     ) -> bytes:
         """The Ed25519 signature (64 bytes) of an attempt to deliver an event, over
         `v1.ed25519.KEY.TIMESTAMP.EVENT.BODY`."""
@@ -132,7 +113,7 @@ class Signer(Protocol):
         """The JWT of this wallet verification token."""
         ...
 
-    async def new_credential_bundle(self, target: KeyBytes) -> CredentialBundle:
+    async def new_credential_bundle(self, target: signer_values.KeyBytes) -> signer_values.CredentialBundle:
         """Make an API key whose private half is sealed to the client's P-256 key `target` (65 bytes, a point)."""
         ...
 
@@ -148,68 +129,102 @@ class Signer(Protocol):
         *,
         claims: OauthTokenClaims,
         bearer_token: Annotated[bytes, Meta(max_length=16_384)] | None,
-        target: KeyBytes | None,
+        target: signer_values.KeyBytes | None,
     ) -> str:
         """An ID token for a person of an OAuth 2.0 provider. If both are given, it holds the bearer token
         encrypted to `target` (65 bytes, a P-256 point)."""
         ...
 
-    async def new_auth_proxy_key(self, *, organization_id: Id, data_key: Sealed, proxy_id: Id) -> AuthProxyKey:
+    async def new_auth_proxy_key(
+        self, *, organization_id: signer_values.Id, data_key: Sealed, proxy_id: signer_values.Id
+    ) -> signer_values.AuthProxyKey:
         """Make the API key with which an authentication proxy stamps its requests."""
         ...
 
     async def sign_auth_proxy_request(
-        self, *, organization_id: Id, data_key: Sealed, proxy_id: Id, sealed_key: Sealed, body: PayloadBytes
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        proxy_id: signer_values.Id,
+        sealed_key: Sealed,
+        body: signer_values.PayloadBytes,
     ) -> bytes:
         """The signature (ECDSA over SHA-256, DER) of an authentication proxy's key over the body of a request."""
         ...
 
-    async def new_otp_target(self, *, organization_id: Id, data_key: Sealed, otp_id: Id) -> NewOtpTarget:
+    async def new_otp_target(
+        self, *, organization_id: signer_values.Id, data_key: Sealed, otp_id: signer_values.Id
+    ) -> signer_values.NewOtpTarget:
         """Make a new key for the encryption of attempts at this one-time code."""
         ...
 
     async def open_otp_attempt(
-        self, *, organization_id: Id, data_key: Sealed, otp_id: Id, sealed: Sealed, message: ClientMessage
-    ) -> OtpAttempt:
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        otp_id: signer_values.Id,
+        sealed: Sealed,
+        message: signer_values.ClientMessage,
+    ) -> signer_values.OtpAttempt:
         """Open an attempt with the key in `sealed`. Raises InvalidRequest if it does not open."""
         ...
 
     async def code_digest(
-        self, *, organization_id: Id, data_key: Sealed, otp_id: Id, code: Annotated[str, Meta(max_length=64)]
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        otp_id: signer_values.Id,
+        code: Annotated[str, Meta(max_length=64)],
     ) -> bytes:
         """32 bytes to store in place of a one-time code. Without the data key, nobody can search for the code."""
         ...
 
     async def seal_message(
-        self, *, organization_id: Id, data_key: Sealed, message_id: Id, text: PayloadBytes
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        message_id: signer_values.Id,
+        text: signer_values.PayloadBytes,
     ) -> Sealed:
         """Seal a message that is to be sent."""
         ...
 
-    async def open_message(self, *, organization_id: Id, data_key: Sealed, message_id: Id, sealed: Sealed) -> bytes:
+    async def open_message(
+        self, *, organization_id: signer_values.Id, data_key: Sealed, message_id: signer_values.Id, sealed: Sealed
+    ) -> bytes:
         """Open a message that `seal_message` sealed. No other ciphertext opens."""
         ...
 
-    async def bundle_signer(self) -> BundleSigner:
+    async def bundle_signer(self) -> signer_values.BundleSigner:
         """The key whose signature clients expect on bundles."""
         ...
 
     async def new_import_target(
-        self, *, organization_id: Id, data_key: Sealed, target_id: Id, kind: ImportKind, user_id: Id
-    ) -> NewImportTarget:
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        target_id: signer_values.Id,
+        kind: ImportKind,
+        user_id: signer_values.Id,
+    ) -> signer_values.NewImportTarget:
         """Make a new key for one import of this kind by this user."""
         ...
 
     async def import_wallet(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        targets: Few[ImportTarget],
-        message: ClientMessage,
-        wallet_id: Id,
-        accounts: Many[AccountRequest],
-    ) -> ImportedWallet:
+        targets: signer_values.Few[ImportTarget],
+        message: signer_values.ClientMessage,
+        wallet_id: signer_values.Id,
+        accounts: signer_values.Many[signer_values.AccountRequest],
+    ) -> signer_values.ImportedWallet:
         """Make a wallet of the mnemonic in the message. The targets are tried in their order until one opens the
         message.
 
@@ -221,14 +236,14 @@ class Signer(Protocol):
     async def import_private_key(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        targets: Few[ImportTarget],
-        message: ClientMessage,
-        private_key_id: Id,
+        targets: signer_values.Few[ImportTarget],
+        message: signer_values.ClientMessage,
+        private_key_id: signer_values.Id,
         curve: Curve,
-        address_formats: Few[AddressFormat],
-    ) -> ImportedPrivateKey:
+        address_formats: signer_values.Few[AddressFormat],
+    ) -> signer_values.ImportedPrivateKey:
         """Seal the private key in the message. The targets are tried as in `import_wallet`.
 
         Raises InvalidRequest with `invalid private key` if the message holds no key of this curve.
@@ -238,18 +253,24 @@ class Signer(Protocol):
     async def import_secret(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
         target: ImportTarget,
-        message: ClientMessage,
-        secret_id: Id,
+        message: signer_values.ClientMessage,
+        secret_id: signer_values.Id,
     ) -> Sealed:
         """Seal the secret in the message. Raises InvalidRequest with `failed to decrypt bundle` if the target does
         not open it."""
         ...
 
     async def export_secret(
-        self, *, organization_id: Id, data_key: Sealed, secret_id: Id, sealed: Sealed, target: KeyBytes
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        secret_id: signer_values.Id,
+        sealed: Sealed,
+        target: signer_values.KeyBytes,
     ) -> str:
         """A secret that `import_secret` sealed, in a bundle as in `export_wallet`."""
         ...
@@ -257,21 +278,28 @@ class Signer(Protocol):
     async def export_wallet(
         self,
         *,
-        organization_id: Id,
+        organization_id: signer_values.Id,
         data_key: Sealed,
-        wallet_id: Id,
+        wallet_id: signer_values.Id,
         sealed_mnemonic: Sealed,
         language: MnemonicLanguage,
-        target: KeyBytes,
+        target: signer_values.KeyBytes,
     ) -> str:
         """The wallet's mnemonic in a signed bundle that only the holder of the P-256 key `target` (65 bytes, a
         point) can open."""
         ...
 
-    async def export_key(self, *, organization_id: Id, data_key: Sealed, key: SigningKey, target: KeyBytes) -> str:
+    async def export_key(
+        self,
+        *,
+        organization_id: signer_values.Id,
+        data_key: Sealed,
+        key: signer_values.SigningKey,
+        target: signer_values.KeyBytes,
+    ) -> str:
         """The 32 bytes of a key, in a bundle as in `export_wallet`."""
         ...
 
-    async def sign_app_proofs(self, payloads: Many[Text]) -> tuple[AppProof, ...]:
+    async def sign_app_proofs(self, payloads: signer_values.Many[signer_values.Text]) -> tuple[AppProof, ...]:
         """Sign each payload (JSON text) with the server's proof key."""
         ...

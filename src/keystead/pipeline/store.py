@@ -24,6 +24,7 @@ from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.principals import ambiguous_value_error
+from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import AccountLookups, AttachedLookups, ContextReads, SiblingReads
 from keystead.pipeline.execution import ComputedOutput
@@ -64,7 +65,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     before it. `new_votes`: the votes of the activity that are not stored yet. They are stored by user: a later vote
     of a user replaces the earlier one. `authorized_by`: if the policies of another organization decided, its id and
     version; this version must be the newest, too. `rows` belong to the organization, or to the one that they name;
-    each row succeeds only while its previous revision is stored.
+    each row succeeds only while its previous revision is stored. `counted`: what is added to the counters of
+    velocity controls; it succeeds only if what the decision relied on holds in the transaction.
 
     `answer`: what the caller gets instead of the activity: the activity with the secrets of its result, or the
     refusal that is on record. `computed`: for the next attempt at the same request, if this one is in conflict."""
@@ -78,6 +80,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     new_organization: Changes | None = None
     evaluations: tuple[Evaluation, ...] = ()
     rows: tuple[VersionedRow, ...] = ()
+    counted: tuple[Counted, ...] = ()
     answer: RecordedActivity | ServiceError | None = None
     computed: ComputedOutput | None = None
 

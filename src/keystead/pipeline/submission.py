@@ -17,7 +17,7 @@ from msgspec import Meta
 
 from keystead.api import records
 from keystead.api.catalogue import Catalogue, activity_kind
-from keystead.api.decoding import decode_canonical, decoder, refuse_repeated_members
+from keystead.api.decoding import decode_canonical, decoder, refuse_repeated_members, without_unsupported
 from keystead.api.enums import FINAL_STATUSES, VoteSelection
 from keystead.api.errors import InvalidRequest, NotImplementedHere
 from keystead.api.identifiers import Uuid
@@ -268,7 +268,7 @@ def view(
         status=activity.status,
         type=activity.type,
         timestamp_ms=envelope.timestamp_ms,
-        intent={version.intent_key: intent},
+        intent={version.intent_key: without_unsupported(intent)},
         result=dict(activity.result),
         votes=activity.votes,
         app_proofs=activity.app_proofs or None,

@@ -6,7 +6,7 @@ Not here: the queue and the write (`organization_writer`), the steps themselves.
 from __future__ import annotations
 
 from functools import partial
-from typing import Final, assert_never
+from typing import assert_never
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +17,15 @@ from keystead.api.records import Vote
 from keystead.organizations.organization import Organization
 from keystead.organizations.principals import Principal
 from keystead.pipeline.activity import Event, Proof, RecordedActivity, next_status, voter_bytes
-from keystead.pipeline.authorization import VoteAuthorization, authorize_vote, evaluation_of, event_of
+from keystead.pipeline.authorization import (
+    VoteAuthorization,
+    authorize_vote,
+    controls_in_the_way,
+    evaluation_of,
+    event_of,
+    limits_by_policy,
+)
+from keystead.pipeline.bounds import APPROVALS_MAX, VOTE_BYTES_MAX, VOTERS_BYTES_MAX
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, scope_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, execute
@@ -27,16 +35,6 @@ from keystead.pipeline.submission import Submission
 from keystead.policies.authorize import Decision
 from keystead.policies.denial import denied
 from keystead.primitives.share import Work
-
-VOTE_BYTES_MAX: Final = 4_096
-"""The most bytes of the request of a vote. Every answer about the activity contains the requests of all votes."""
-
-APPROVALS_MAX: Final = 250
-"""The most approvals of an activity, those that have lapsed included. Every vote, and every answer about the
-activity, reads all of them."""
-
-VOTERS_BYTES_MAX: Final = 1_048_576
-"""The most bytes of the records of all users who vote on an activity. Each vote holds the record of its user."""
 
 
 class _Ballot(msgspec.Struct, frozen=True):
@@ -74,10 +72,11 @@ async def decide_vote(
     authorized = await environment.share.run(
         organization.id, Work.DECISION, partial(authorize_vote, basis, voter_id, scope, ballot.proofs)
     )
-    decision, event = _decision(ballot, authorized, submission)
+    decision, event = _decision(ballot, authorized, submission, basis)
     if ballot.repeats and next_status(activity.status, event) is activity.status:
         return on_record
-    evaluation = evaluation_of(decision, event, environment.new_id(), activity, ballot.vote, now_ms)
+    limits, evaluation_id = limits_by_policy(basis), environment.new_id()
+    evaluation = evaluation_of(decision, event, evaluation_id, activity, ballot.vote, now_ms, limits)
     new_votes = () if ballot.vote in on_record.votes else (ballot.vote,)
     if ballot.proofs is not None:
         if not ballot.repeats:
@@ -90,19 +89,21 @@ async def decide_vote(
     return commit if voter_id == activity.submitter_id else replace(commit, answer=None)
 
 
-def _decision(ballot: _Ballot, authorized: VoteAuthorization, submission: Submission) -> tuple[Decision, Event]:
+def _decision(
+    ballot: _Ballot, authorized: VoteAuthorization, submission: Submission, basis: DecisionBasis
+) -> tuple[Decision, Event]:
     """The decision with the vote, and what happens to the activity. Raises PermissionDenied if this user may not
     vote, or not with this session, or if a policy denies because of this approval."""
     activity, type_ = ballot.activity, submission.body.version.activity_type
     before, after = authorized.before, authorized.after
     if not authorized.may_vote:
-        raise denied(before, type_, activity.id)
+        raise denied(before, type_, activity.id, controls_in_the_way(basis))
     if after is None:
         return before, Event.REJECTED
     # A policy may deny because of who approves. Then only this approval is denied; others may follow.
     is_own = ballot.vote.user_id == activity.submitter_id
     if after.is_denial and (is_own or not before.is_denial):
-        raise denied(after, type_, activity.id)
+        raise denied(after, type_, activity.id, controls_in_the_way(basis))
     return after, event_of(after, activity.submitter_id)
 
 

@@ -14,22 +14,13 @@ from keystead.api.catalogue import Catalogue
 from keystead.api.rendering import Form, rendered_activity
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization
+from keystead.organizations.webhooks import webhooks
 from keystead.organizations.webhooks.filters import filters_of
-from keystead.organizations.webhooks.webhooks import (
-    ACTIVITY_UPDATES,
-    FEATURE,
-    WebhookDelivery,
-    WebhookEvent,
-    event_row_id,
-)
 from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.bounds import EVENT_BYTES_MAX
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.store import Commit
 from keystead.pipeline.submission import view
-
-EVENT_BYTES_MAX = 3_000_000
-"""The most bytes of an event, less than the signer accepts. In a longer event, the signed texts of votes are left
-out."""
 
 _READ_AFTER_MS = 600_000
 """How long an event is kept after its deliveries were given up: an attempt may be in progress."""
@@ -51,7 +42,9 @@ def with_event(
         return commit
     wanted: list[tuple[str, str]] = []
     for holder in holders:
-        if holder is not None and (holder.webhook_endpoints.by_id.size or holder.profile.features.get(FEATURE)):
+        if holder is not None and (
+            holder.webhook_endpoints.by_id.size or holder.profile.features.get(webhooks.FEATURE)
+        ):
             wanted += [(endpoint_id, holder.id) for endpoint_id in _endpoints(activity, holder)]
     if not wanted:
         return commit
@@ -63,19 +56,19 @@ def _rows(
 ) -> Iterator[VersionedRow]:
     """The event, and a delivery for each of the endpoints, which are named with their organizations."""
     settings = environment.settings.webhooks
-    row_id, event_id = event_row_id(activity.id, activity.revision), environment.new_id()
+    row_id, event_id = webhooks.event_row_id(activity.id, activity.revision), environment.new_id()
     give_up_at_ms = now_ms + settings.last_ms
     form = Form.DOCUMENTED if settings.documented_form else Form.SDK
     body = _body(activity, environment.catalogue, form)
-    yield WebhookEvent(id=row_id, expires_at_ms=give_up_at_ms + _READ_AFTER_MS, body=body)
+    yield webhooks.WebhookEvent(id=row_id, expires_at_ms=give_up_at_ms + _READ_AFTER_MS, body=body)
     for endpoint_id, holder_id in wanted:
-        yield WebhookDelivery(
+        yield webhooks.WebhookDelivery(
             endpoint_id=endpoint_id,
             id=row_id,
             organization_id=activity.organization_id,
             endpoint_organization_id=holder_id,
             event_id=event_id,
-            event_type=ACTIVITY_UPDATES,
+            event_type=webhooks.ACTIVITY_UPDATES,
             due_ms=now_ms,
             give_up_at_ms=give_up_at_ms,
             expires_at_ms=give_up_at_ms + _READ_AFTER_MS,
@@ -87,7 +80,7 @@ def _endpoints(activity: RecordedActivity, holder: Organization) -> Iterator[str
     """The ids of the endpoints of one organization that want this event."""
     for endpoint in holder.webhook_endpoints.values():
         if endpoint.is_active and any(
-            subscription.event_type == ACTIVITY_UPDATES
+            subscription.event_type == webhooks.ACTIVITY_UPDATES
             and subscription.is_active is not False
             and filters_of(subscription.filters_json).matches(
                 activity.type, activity.status, activity.organization_id
@@ -95,7 +88,7 @@ def _endpoints(activity: RecordedActivity, holder: Organization) -> Iterator[str
             for subscription in endpoint.subscriptions or ()
         ):
             yield endpoint.endpoint_id
-    if holder.profile.features.get(FEATURE):
+    if holder.profile.features.get(webhooks.FEATURE):
         yield holder.id
 
 

@@ -31,9 +31,9 @@ from msgspec.structs import replace
 from keystead.api.catalogue import activity_kind
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.added_credentials import could_be_approved, policies_without_approval
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
 from keystead.policies.evaluator import PolicyEvaluator
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet
 from keystead.policies.request import Approval, AuthorizationRequest, condition_values
@@ -205,7 +205,7 @@ def is_in_scope(request: AuthorizationRequest) -> bool:
         return True
     return (
         request.scope.evaluate(
-            EvaluationContext(condition_values(request.activity, request.resources)), Budget(STEPS_MAX)
+            EvaluationContext(condition_values(request.activity, request.resources)), Budget(EXPRESSION_STEPS_MAX)
         )
         is True
     )

@@ -7,20 +7,13 @@ comparison (`evaluator`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
+from keystead.policies.bounds import COMPARED_VALUES_SHOWN_MAX
+from keystead.policies.language import syntax
 from keystead.policies.language.field_paths import path_of, scoped_parts
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.syntax import (
-    Comparison,
-    Contains,
-    ExpressionRefused,
-    Node,
-)
 from keystead.primitives.unreadable import Unreadable
-
-SHOWN_MAX: Final = 20
-"""The most values of one field that are shown. A list may have more."""
 
 
 def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
@@ -31,17 +24,17 @@ def compared_values(condition: str, values: Mapping[str, Any]) -> dict[str, tupl
     """
     try:
         tree = parse(condition)
-    except ExpressionRefused:
+    except syntax.ExpressionRefused:
         return {}
     paths = dict.fromkeys(_paths(tree, {}))
     return {path: tuple(_values(values, path.split("."))) for path in paths}
 
 
-def _paths(node: Node, scope: Mapping[str, str]) -> Iterator[str]:
-    compared: tuple[Node, ...] = ()
-    if isinstance(node, Comparison):
+def _paths(node: syntax.Node, scope: Mapping[str, str]) -> Iterator[str]:
+    compared: tuple[syntax.Node, ...] = ()
+    if isinstance(node, syntax.Comparison):
         compared = (node.left, node.right)
-    elif isinstance(node, Contains):
+    elif isinstance(node, syntax.Contains):
         compared = (node.of, node.value)
     yield from filter(None, (path_of(operand, scope) for operand in compared))
     for part, inner in scoped_parts(node, scope):
@@ -53,7 +46,7 @@ def _values(value: Any, steps: list[str]) -> Iterator[Any]:
         yield value
         return
     if not steps:
-        yield from value[:SHOWN_MAX] if isinstance(value, list | tuple) else (value,)
+        yield from value[:COMPARED_VALUES_SHOWN_MAX] if isinstance(value, list | tuple) else (value,)
         return
     name, items = steps[0].removesuffix("[]"), steps[0].endswith("[]")
     if not isinstance(value, Mapping) or name not in value:
@@ -62,5 +55,5 @@ def _values(value: Any, steps: list[str]) -> Iterator[Any]:
     if not items:
         yield from _values(inside, steps[1:])
     elif isinstance(inside, list | tuple):
-        for item in inside[:SHOWN_MAX]:
+        for item in inside[:COMPARED_VALUES_SHOWN_MAX]:
             yield from _values(item, steps[1:])

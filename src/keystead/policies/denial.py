@@ -5,6 +5,9 @@ Not here: the decision itself (`authorize`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 from keystead.api.errors import Denied
 from keystead.policies.authorize import Decision, Rule, Verdict
 
@@ -25,10 +28,20 @@ _WHY = {
 _NOTHING_ALLOWS = "A member of the root quorum can take it, or a policy must allow it."
 
 
-def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
+class ReachedLimit(Protocol):
+    """A velocity control that the activity is beyond."""
+
+    def details(self) -> dict[str, str]: ...
+
+    def sentence(self) -> str: ...
+
+
+def denied(decision: Decision, activity_type: str, activity_id: str, limits: Sequence[ReachedLimit] = ()) -> Denied:
     """The refusal of an activity by this decision.
 
-    It names every evaluated policy with its outcome. `activity_id`: the id under which the evaluation is stored.
+    It names every evaluated policy with its outcome, and each of the `limits` that the activity is
+    beyond. `activity_id`: the
+    id under which the evaluation is stored.
     """
     if decision.rule is Rule.SESSION_SCOPE:
         message = "The session profile denied this action"
@@ -38,7 +51,7 @@ def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
         message = "No policies evaluated to outcome: Allow"
     return Denied(
         f"You don't have sufficient permissions to take this action ({activity_type}). "
-        f"{_WHY.get(decision.rule, _NOTHING_ALLOWS)}",
+        f"{' '.join([_WHY.get(decision.rule, _NOTHING_ALLOWS), *[limit.sentence() for limit in limits]])}",
         activity_id=activity_id,
         details=[
             {
@@ -49,6 +62,7 @@ def denied(decision: Decision, activity_type: str, activity_id: str) -> Denied:
                     {"policyId": evaluation.policy_id, "outcome": str(evaluation.outcome)}
                     for evaluation in decision.evaluations
                 ],
+                **({"velocityControls": [limit.details() for limit in limits]} if limits else {}),
             }
         ],
     )

@@ -11,14 +11,9 @@ import copy
 from typing import Final
 
 from keystead.api.enums import Effect
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import (
-    STEPS_MAX,
-    EvaluationContext,
-    NotApplicable,
-    Unknown,
-    Value,
-)
+from keystead.policies.bounds import DECISION_STEPS_MAX, EXPRESSION_STEPS_MAX
+from keystead.policies.language import evaluation_context
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import CompiledExpression
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy
@@ -34,9 +29,6 @@ from keystead.policies.request import (
     user_value,
 )
 
-DECISION_STEPS_MAX: Final = 300_000
-"""The most steps of all policies of an organization in one decision. If they take more, only the root quorum can
-allow the activity, because a policy that was not evaluated might deny it. One step takes some 0.2 µs."""
 _STEPS_PER_USER: Final = 20
 """Further steps of one consensus for each user, when it is evaluated as if all users had approved."""
 _COUNTING_STEPS_PER_USER: Final = 30
@@ -52,11 +44,13 @@ class PolicyEvaluator:
 
     def __init__(self, request: AuthorizationRequest, policies: PolicySet) -> None:
         self._request = request
-        self._condition = EvaluationContext(condition_values(request.activity, request.resources))
-        self._time = EvaluationContext(time_values(request.now_ms))
-        self._everybody = EvaluationContext(EverybodyValues(request))
+        self._condition = evaluation_context.EvaluationContext(
+            condition_values(request.activity, request.resources)
+        )
+        self._time = evaluation_context.EvaluationContext(time_values(request.now_ms))
+        self._everybody = evaluation_context.EvaluationContext(EverybodyValues(request))
         # Policies share expressions, most often those of consensus and time: each is evaluated once for a request.
-        self._values: dict[CompiledExpression, Value] = {}
+        self._values: dict[CompiledExpression, evaluation_context.Value] = {}
         self._attainable: dict[CompiledExpression, bool] = {}
         self._slice = policies.slice(RequestShape(request.activity.type, self._condition.keywords))
         self._open = [policies.policies[position] for position in self._slice.open]
@@ -74,8 +68,8 @@ class PolicyEvaluator:
         counting_steps = DECISION_STEPS_MAX + _COUNTING_STEPS_PER_USER * len(request.users)
         self._budget = Budget(DECISION_STEPS_MAX // request.batch_size)
         self._counting_budget = Budget(counting_steps // request.batch_size)
-        self._consensus = EvaluationContext(consensus_values(request.users, request.approvals))
-        self._consensus_values: dict[CompiledExpression, Value] = {}
+        self._consensus = evaluation_context.EvaluationContext(consensus_values(request.users, request.approvals))
+        self._consensus_values: dict[CompiledExpression, evaluation_context.Value] = {}
         self._open_evaluations = [self._evaluate(policy) for policy in self._open]
         evaluations = list(self._slice.settled)
         for position, evaluation in zip(self._slice.open, self._open_evaluations, strict=True):
@@ -115,13 +109,15 @@ class PolicyEvaluator:
                     EvaluationOutcome.TIME_INACTIVE if clause is Clause.TIME else EvaluationOutcome.DENY_IMPLICIT
                 )
                 return PolicyEvaluation(policy.id, policy.effect, outcome, clause)
-            if isinstance(value, Unknown) and is_allow and value.other_version:
+            if isinstance(value, evaluation_context.Unknown) and is_allow and value.other_version:
                 return PolicyEvaluation(
                     policy.id, policy.effect, EvaluationOutcome.DENY_IMPLICIT, clause, str(value)
                 )
-            if isinstance(value, NotApplicable) or (isinstance(value, Unknown) and is_allow):
+            if isinstance(value, evaluation_context.NotApplicable) or (
+                isinstance(value, evaluation_context.Unknown) and is_allow
+            ):
                 return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, clause, str(value))
-            if isinstance(value, Unknown):
+            if isinstance(value, evaluation_context.Unknown):
                 doubt = doubt or (clause, str(value))
         applies = EvaluationOutcome.ALLOW if is_allow else EvaluationOutcome.DENY_EXPLICIT
         return PolicyEvaluation(policy.id, policy.effect, applies, *(doubt or ()))
@@ -137,7 +133,9 @@ class PolicyEvaluator:
             return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.TIME_INACTIVE, Clause.TIME)
         return PolicyEvaluation(policy.id, policy.effect, EvaluationOutcome.ERROR, Clause.TIME, str(time))
 
-    def _value(self, expression: CompiledExpression | None, context: EvaluationContext) -> Value:
+    def _value(
+        self, expression: CompiledExpression | None, context: evaluation_context.EvaluationContext
+    ) -> evaluation_context.Value:
         if expression is None:
             return True
         values = self._consensus_values if context is self._consensus else self._values
@@ -173,7 +171,7 @@ class PolicyEvaluator:
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""
         if consensus not in self._attainable:
-            steps_max = STEPS_MAX + _STEPS_PER_USER * len(self._request.users)
+            steps_max = EXPRESSION_STEPS_MAX + _STEPS_PER_USER * len(self._request.users)
             value = consensus.evaluate(self._everybody, self._counting_budget, steps_max)
             self._attainable[consensus] = value is True
         return self._attainable[consensus]

@@ -6,6 +6,8 @@ Here: the check of a new policy, and the sources of a policy's clauses. Not here
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import msgspec
 
 from keystead.api.enums import Effect
@@ -64,18 +66,20 @@ def scope_source(scope: str) -> ExpressionSource:
     return ExpressionSource(scope, Clause.CONDITION)
 
 
-def check_scope(scope: str) -> None:
-    """Raise InvalidRequest unless the scope of a session profile compiles."""
+def check_scope(scope: str, controls: Collection[str] | None) -> None:
+    """Raise InvalidRequest unless the scope of a session profile compiles. `controls`: the identifiers of the
+    organization's velocity controls; None if they are not known."""
     try:
-        Expression(scope_source(scope))
+        Expression(scope_source(scope), controls)
     except ExpressionRefused as refused:
         raise InvalidRequest(f"invalid session profile scope: field `parameters.scope`: {refused}") from None
 
 
-def check_policy(policy: Policy) -> None:
-    """Raise InvalidRequest for the first clause that does not compile."""
+def check_policy(policy: Policy, controls: Collection[str] | None) -> None:
+    """Raise InvalidRequest for the first clause that does not compile. `controls`: the identifiers of the
+    organization's velocity controls; None if they are not known."""
     for source in sources_of(policy).given:
         try:
-            Expression(source)
+            Expression(source, controls)
         except ExpressionRefused as refused:
             raise InvalidRequest(f"invalid policy {source.clause}: {refused}") from None

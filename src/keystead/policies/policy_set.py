@@ -12,8 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from keystead.api.records import Policy
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import EvaluationContext, NotApplicable, Value
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext, NotApplicable, Value
 from keystead.policies.language.expression import CompiledExpression, ExpressionSource
 from keystead.policies.language.namespaces import Clause
 from keystead.policies.policy import CompiledPolicy, sources_of
@@ -56,9 +55,9 @@ class PolicySlice(msgspec.Struct, frozen=True):
 class PolicySet:
     """The compiled policies of an organization, in order of creation.
 
-    `with_credentials`: those whose consensus reads credentials. `reads_transactions`: some condition reads
-    transactions. `reads_time`: their decision may change with time alone, because a policy reads the time, or
-    credentials, which expire.
+    `with_credentials`: those whose consensus reads credentials. `controls`: the velocity controls that conditions
+    name. `reads_transactions`: some condition reads transactions. `reads_time`: their decision may change with time
+    alone, because a policy reads the time, or credentials, which expire.
     """
 
     def __init__(self, policies: Iterable[CompiledPolicy]) -> None:
@@ -72,6 +71,9 @@ class PolicySet:
             if policy.consensus is not None and policy.consensus.credential_predicates
         )
         self.reads_time = bool(self.with_credentials) or any(policy.time is not None for policy in self.policies)
+        self.controls = frozenset(
+            name for policy in self.policies if policy.condition is not None for name in policy.condition.controls
+        )
         self._slices: dict[RequestShape, PolicySlice] = {}
 
     def slice(self, shape: RequestShape) -> PolicySlice:

@@ -23,14 +23,13 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.operation import ActivityOperation
 from keystead.pipeline.submission import Submission, SubmissionBody, read_submission
 from keystead.primitives.share import Work
+from keystead.server import authentication
 from keystead.server.activity_warnings import log_activity_warnings
 from keystead.server.answers import form_of, is_large, large_answer
 from keystead.server.auth_proxy import AuthProxyEndpoints
 from keystead.server.authentication import (
     API_KEY_STAMP,
-    authenticate,
     stamp_of,
-    verify_api_key_stamp,
 )
 from keystead.server.callers import reader, submitter
 from keystead.server.http.messages import HttpRequest
@@ -127,10 +126,10 @@ class ApiEndpoints:
         if header == API_KEY_STAMP:
 
             def verified_and_read() -> tuple[ProvenKey, T]:
-                return verify_api_key_stamp(value, body, operation), read(body)
+                return authentication.verify_api_key_stamp(value, body, operation), read(body)
 
             return await service.share.run(limit_key, Work.BODY, verified_and_read, len(body))
-        proven = await authenticate(header, value, body, operation, service.verifiers)
+        proven = await authentication.authenticate(header, value, body, operation, service.verifiers)
         return proven, await service.share.run(limit_key, Work.BODY, partial(read, body), len(body))
 
     async def _submit(
@@ -150,8 +149,8 @@ class ApiEndpoints:
         proven, decoded = await self._opened(operation, stamp, body, limit_key, partial(read_submission, operation))
         organization_id = line.organization_id = decoded.envelope.organization_id
         if proven.identity is not None and operation.name == "stamp_login":
-            token = read_attested_stamp(stamp[1]).public_key_attestation
-            await self.auth_proxy.link_google(proven.identity, token, organization_id, line)
+            attested = read_attested_stamp(stamp[1])
+            await self.auth_proxy.link_google(proven.identity, attested, organization_id, line)
         submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
         caller, organization_id = submission.caller, submission.organization_id
         line.user_id = caller.user.user_id

@@ -14,32 +14,22 @@ from typing import Final
 
 import uuid_utils
 
+from keystead.api import errors
 from keystead.api.alternatives import not_implemented
-from keystead.api.errors import (
-    DatabaseUnavailable,
-    Denied,
-    Internal,
-    MethodNotAllowed,
-    NotFound,
-    NotImplementedHere,
-    ServiceError,
-    Unavailable,
-)
+from keystead.api.developer_controls import OUTBOX
 from keystead.api.operation_paths import probably_meant
 from keystead.api.public_schema import PATHS
 from keystead.api.rendering import Form, answer, error_answer, rfc3339
-from keystead.console import SECURITY_HEADERS
+from keystead.console import CONSOLE_PATH, SECURITY_HEADERS
 from keystead.failures.defects import log_defect
 from keystead.operations import CATALOGUE, QueryOperation
 from keystead.pipeline.operation import ActivityOperation
 from keystead.server.api_endpoints import ApiEndpoints
 from keystead.server.auth_proxy import PREFIX as AUTH_PROXY
 from keystead.server.console.files import ConsoleAnswers, is_console, without_secret
-from keystead.server.console.link import PATH as CONSOLE_LOGIN
-from keystead.server.console.link import ConsoleLink
+from keystead.server.console.link import LINK_PATH, LOGIN_PATH, ConsoleLinks
 from keystead.server.console.logins import console_logins
 from keystead.server.development.access import is_control
-from keystead.server.development.outbox import PATH as DEVELOPMENT_OUTBOX
 from keystead.server.development.outbox import outbox_answer
 from keystead.server.http.cors import CorsPolicy
 from keystead.server.http.messages import JSON, Header, HttpAnswer, HttpRequest
@@ -70,14 +60,14 @@ It may set fields of the log line. Raises ServiceError to refuse the request."""
 class Application:
     """Answers requests. While `service` is not open, only /healthz answers 200.
 
-    `console_link`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
+    `console_links`: on a development server, logs a user in to the console without a credential. `auth_proxy_id`:
     the authentication proxy for logins to the console, if the settings name none.
     """
 
     def __init__(
         self,
         service: Service,
-        console_link: ConsoleLink | None = None,
+        console_links: ConsoleLinks | None = None,
         auth_proxy_id: str = "",
         rates: RateTable | None = None,
     ) -> None:
@@ -94,7 +84,7 @@ class Application:
         if settings.console:
             logins = console_logins(settings, auth_proxy_id)
             self._console = ConsoleAnswers(is_development=settings.mode == "dev", logins=logins)
-        self._console_link = console_link
+        self._console_links = console_links
         self._readiness = OncePerSecond(service.readyz)
         self._pages: dict[str, Callable[[], Awaitable[bytes]]] = {
             "/": service.front_page,
@@ -128,18 +118,18 @@ class Application:
             else:
                 line.status, body = 200, found
             is_logged = True
-            if self._database.has_failed and (line.user_id or path == "/readyz"):
-                self._database.answered()
-        except ServiceError as refused:
+            if self._database.has_failed:
+                self._database.answered(self._service.transactions)
+        except errors.ServiceError as refused:
             line.status, body, line.error = refused.http_status, error_answer(refused), refused.message[:500]
-            if isinstance(refused, Denied):
+            if isinstance(refused, errors.Denied):
                 line.activity_id = refused.activity_id
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._count_failure(request, refused)
             headers += self._note_refusal(refused)
         except Exception as defect:  # noqa: BLE001 - the caller gets an answer after every error
             log_defect(logger, defect, "a request failed", extra={"request_id": line.request_id})
-            failure = Internal(f"internal server error ({line.request_id})")
+            failure = errors.Internal(f"internal server error ({line.request_id})")
             line.status, body, line.error, is_logged = 500, error_answer(failure), failure.message, True
         headers += [(b"x-request-id", line.request_id.encode()), *self._headers_at(path, request)]
         if path in _CACHEABLE and line.status == 200:
@@ -153,18 +143,18 @@ class Application:
             self._log.add(line)
         return HttpAnswer(line.status, headers, body, close)
 
-    def _note_refusal(self, refused: ServiceError) -> list[Header]:
+    def _note_refusal(self, refused: errors.ServiceError) -> list[Header]:
         """Note a refusal where the server counts or logs it. Returns the headers that only its answer has."""
-        if isinstance(refused, DatabaseUnavailable):
-            self._database.failed(refused.message)
+        if isinstance(refused, errors.DatabaseUnavailable):
+            self._database.failed(refused.message, self._service.transactions)
             self._readiness.forget()
         if isinstance(refused, RateLimited) and self._service.measurements is not None:
             self._service.measurements.count_rate_limited(refused.limit)
-        if isinstance(refused, RateLimited | Unavailable):
+        if isinstance(refused, RateLimited | errors.Unavailable):
             return [(b"retry-after", b"%d" % refused.retry_after_s)]
         return []
 
-    def _count_failure(self, request: HttpRequest, refused: ServiceError) -> bool:
+    def _count_failure(self, request: HttpRequest, refused: errors.ServiceError) -> bool:
         """Count a refused request whose sender is not known. Returns whether to log it."""
         if refused.http_status >= 500:  # the server's failure
             return True
@@ -202,21 +192,23 @@ class Application:
             return self._answer_auth_proxy(path, request, line)
         return self._answer_page(path, request)
 
-    async def _answer_page(self, path: str, request: HttpRequest) -> bytes:
+    async def _answer_page(self, path: str, request: HttpRequest) -> bytes | HttpAnswer:
         if CATALOGUE.at(path) is not None:
-            raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
+            raise errors.MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
         if path in PATHS:
-            raise NotImplementedHere(not_implemented(path.rpartition("/")[2]))
-        if path == CONSOLE_LOGIN and self._console_link is not None:
+            raise errors.NotImplementedHere(not_implemented(path.rpartition("/")[2]))
+        if path == "/" and self._console is not None and _wants_page(request):
+            return HttpAnswer(303, [(b"location", CONSOLE_PATH.encode()), (b"vary", b"Accept")], b"")
+        if path in (LOGIN_PATH, LINK_PATH) and self._console_links is not None:
             if request.method != "POST":
-                raise MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
-            return self._console_link.answer(request, self._service.clock.now_ms())
-        kept = self._service.kept_messages if path == DEVELOPMENT_OUTBOX else None
+                raise errors.MethodNotAllowed(f"{request.method} {path}: this path accepts POST only")
+            return self._console_links.answer(path, request, self._service.clock.now_ms())
+        kept = self._service.kept_messages if path == OUTBOX.path else None
         page = self._pages.get(path)
         if page is None and kept is None:
-            raise NotFound(f"no such path: {path[:200]}{self._suggestion(path, request)}")
+            raise errors.NotFound(f"no such path: {path[:200]}{self._suggestion(path, request)}")
         if request.method not in ("GET", "HEAD"):
-            raise MethodNotAllowed(f"{request.method} {path}: this path accepts GET only")
+            raise errors.MethodNotAllowed(f"{request.method} {path}: this path accepts GET only")
         if kept is not None:
             return await outbox_answer(kept, request)
         assert page is not None
@@ -245,6 +237,11 @@ class Application:
         # The configuration of an authentication proxy names its origins, but a preflight does not name the
         # configuration.
         return CorsPolicy.any_origin() if path.startswith(AUTH_PROXY) else self._cors
+
+
+def _wants_page(request: HttpRequest) -> bool:
+    """Whether a browser asks for a page to show. Clients of the API ask for JSON, or for anything."""
+    return request.method in ("GET", "HEAD") and b"text/html" in dict(request.headers).get(b"accept", b"")
 
 
 def _measured_as(path: str) -> str:

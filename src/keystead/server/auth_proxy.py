@@ -36,6 +36,7 @@ from keystead.server.limits.rate_table import RateTable
 from keystead.server.logs import RequestLine
 from keystead.server.service import Service
 from keystead.stamps.api_key import Stamp
+from keystead.stamps.attested import AttestedStamp
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import StampScheme
 
@@ -112,10 +113,10 @@ class AuthProxyEndpoints:
         return await self._submit(operation, (API_KEY_STAMP, header), body, line)
 
     async def link_google(
-        self, identity: ProvenIdentity, token: str, organization_id: str, line: RequestLine
+        self, identity: ProvenIdentity, stamp: AttestedStamp, organization_id: str, line: RequestLine
     ) -> None:
         """Attach the identity of an ID token to the user with its verified address, if the configuration of a proxy
-        allows it. `token`: the ID token, which attests a login. `organization_id`: the organization that the login
+        allows it. `stamp`: of the login, with the ID token. `organization_id`: the organization that the login
         names. Raises ServiceError."""
         store = self._service.store
         organization = await store.organization(organization_id)
@@ -125,7 +126,8 @@ class AuthProxyEndpoints:
             return
         for proxy in organization.auth_proxies.values():
             if linked_email(identity, proxy.settings) is not None:
-                await link_google(_EndpointCall(self, self._service, organization, proxy, line), identity, token)
+                call = _EndpointCall(self, self._service, organization, proxy, line)
+                await link_google(call, identity, stamp.public_key_attestation, stamp.public_key)
                 return
 
     async def verification_public_key(self) -> bytes:

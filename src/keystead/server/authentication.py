@@ -25,7 +25,7 @@ from keystead.pipeline.ports import Clock, Identities
 from keystead.pipeline.store import Store
 from keystead.server.callers import existing_organization
 from keystead.server.http.messages import Header
-from keystead.sessions.key_binding import is_bound
+from keystead.sessions.session_tokens import is_bound
 from keystead.sessions.verification_tokens import InvalidVerificationToken, read_verification_token
 from keystead.sessions.wallet_tokens import read_wallet_token
 from keystead.stamps.api_key import read_stamp, verify_stamp

@@ -7,16 +7,10 @@ Not here: the proof of the key (`authentication`), which user of one organizatio
 from __future__ import annotations
 
 from keystead.api.errors import InvalidRequest, NotFound
+from keystead.organizations import principals
 from keystead.organizations.ip_allowlists import SourceAddress, check_source
 from keystead.organizations.lookups import AccountValue
 from keystead.organizations.organization import Organization
-from keystead.organizations.principals import (
-    KEY_NOT_FOUND,
-    Principal,
-    ProvenKey,
-    principal_in,
-    unknown_key_error,
-)
 from keystead.pipeline.store import Store, suborganization_with
 from keystead.pipeline.submission import Submission, SubmissionBody
 
@@ -24,13 +18,13 @@ from keystead.pipeline.submission import Submission, SubmissionBody
 async def reader(
     store: Store,
     organization_id: str,
-    proven: ProvenKey,
+    proven: principals.ProvenKey,
     now_ms: int,
     *,
     before_session: bool,
     of_caller: bool,
     source: SourceAddress,
-) -> tuple[Organization, Principal]:
+) -> tuple[Organization, principals.Principal]:
     """The organization that a query reads, and the user who reads it.
 
     The user is searched for in the organization, then in its parent, whose users may read its sub-organizations.
@@ -48,34 +42,34 @@ async def reader(
             return (parent if of_caller else organization), principal
     elif before_session:
         return await _in_suborganization(store, organization, proven, now_ms, source)
-    raise unknown_key_error(organization_id, proven)
+    raise principals.unknown_key_error(organization_id, proven)
 
 
 def _allowed_principal(
-    organization: Organization, proven: ProvenKey, now_ms: int, source: SourceAddress
-) -> Principal | None:
+    organization: Organization, proven: principals.ProvenKey, now_ms: int, source: SourceAddress
+) -> principals.Principal | None:
     """The user of this organization who has the key; None if no user has it. Raises Unauthenticated, and
     PermissionDenied if an IP allow-list does not have the address of `source`."""
-    principal = principal_in(organization, proven, now_ms)
+    principal = principals.principal_in(organization, proven, now_ms)
     if principal is not None:
         check_source(organization, proven.public_key, source)
     return principal
 
 
 async def _in_suborganization(
-    store: Store, organization: Organization, proven: ProvenKey, now_ms: int, source: SourceAddress
-) -> tuple[Organization, Principal]:
+    store: Store, organization: Organization, proven: principals.ProvenKey, now_ms: int, source: SourceAddress
+) -> tuple[Organization, principals.Principal]:
     """The one sub-organization of this organization that has the user, and the user. Raises Unauthenticated."""
     suborganization_id = await suborganization_with(store, organization.id, *proven.lookup())
     if suborganization_id is not None:
         suborganization = await existing_organization(store, suborganization_id)
         if (principal := _allowed_principal(suborganization, proven, now_ms, source)) is not None:
             return suborganization, principal
-    raise unknown_key_error(organization.id, proven)
+    raise principals.unknown_key_error(organization.id, proven)
 
 
 async def submitter(
-    store: Store, body: SubmissionBody, proven: ProvenKey, now_ms: int, source: SourceAddress
+    store: Store, body: SubmissionBody, proven: principals.ProvenKey, now_ms: int, source: SourceAddress
 ) -> Submission:
     """The submission of this body: with the organization that it changes, and the user who submits it.
 
@@ -92,7 +86,7 @@ async def submitter(
     elif organization.profile.parent_id is not None:
         parent = await existing_organization(store, organization.profile.parent_id)
         if (principal := _allowed_principal(parent, proven, now_ms, source)) is None:
-            raise unknown_key_error(organization_id, proven)
+            raise principals.unknown_key_error(organization_id, proven)
         if operation.by_parent is None:
             raise InvalidRequest(
                 f'organization mismatch: request is targeting organization ("{organization.id}"), '
@@ -102,7 +96,7 @@ async def submitter(
     elif operation.before_session:
         organization, principal = await _in_suborganization(store, organization, proven, now_ms, source)
     else:
-        raise unknown_key_error(organization_id, proven)
+        raise principals.unknown_key_error(organization_id, proven)
     return Submission(body=body, caller=principal, seen=organization, source=source)
 
 
@@ -122,7 +116,7 @@ async def existing_organization(store: Store, organization_id: str) -> Organizat
     if organization is not None and not organization.profile.deleted:
         return organization
     # Published clients end a session of a deleted organization when they read these words.
-    deletion = "" if organization is None else f"; it was deleted: {KEY_NOT_FOUND}"
+    deletion = "" if organization is None else f"; it was deleted: {principals.KEY_NOT_FOUND}"
     raise NotFound(
         f"no organization found with the given ID: {organization_id}{deletion}",
         machine_code="ORGANIZATION_NOT_FOUND",

@@ -81,20 +81,25 @@ def json_line(line: RequestLine) -> bytes:
 
 
 class DatabaseLog:
-    """One line when the database fails a request, one when it works again. `has_failed`: it does not work since."""
+    """One line when the database fails a request, one when it works again: after something was written. A database
+    with a full disk answers every read.
+
+    `has_failed`: it does not work since. `transactions`: how many transactions this process has committed."""
 
     def __init__(self) -> None:
         self.has_failed = False
+        self._failed_after = 0
 
-    def failed(self, message: str) -> None:
+    def failed(self, message: str, transactions: int) -> None:
         """A request failed because of the database."""
         if not self.has_failed:
             self.has_failed = True
             logger.error("the database failed a request: %s", message)
+        self._failed_after = transactions
 
-    def answered(self) -> None:
-        """A request was answered from the database."""
-        if self.has_failed:
+    def answered(self, transactions: int) -> None:
+        """A request was answered."""
+        if self.has_failed and transactions > self._failed_after:
             self.has_failed = False
             logger.warning("the database works again")
 

@@ -39,7 +39,7 @@ PAGES = (
     OpenPage(
         "/readyz",
         "readyz",
-        "The database and the signer answer, the database is migrated.",
+        "The database and the signer answer, the database is migrated and can be written.",
         Readiness,
         needs_signer=True,
     ),

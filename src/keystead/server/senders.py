@@ -14,10 +14,9 @@ import msgspec
 
 from keystead.api.identifiers import new_id
 from keystead.delivery.kept import KeepingSender, KeptMessages
-from keystead.delivery.log_line import LogSender
 from keystead.delivery.message import Message
 from keystead.delivery.outbox import Outbox
-from keystead.delivery.sender import Sender, SendFailed
+from keystead.delivery.sender import LogSender, Sender, SendFailed
 from keystead.organizations.contacts.outgoing_messages import MessageChannel, OutgoingMessage
 from keystead.pipeline.ports import Clock
 from keystead.pipeline.signer_port import Signer

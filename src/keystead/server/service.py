@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from keystead.api.developer_controls import SentWebhook
 from keystead.api.errors import ServiceError, Unavailable
 from keystead.api.identifiers import new_id
 from keystead.api.rendering import encode
 from keystead.console import CONSOLE_PATH
 from keystead.delivery.kept import KeptMessages
-from keystead.delivery.webhooks.attempts import SeenWebhook
 from keystead.operations import CATALOGUE, Reading
 from keystead.organizations.contacts.outgoing_messages import MessageSettings, OutgoingMessage
 from keystead.organizations.ip_allowlists import SourceAddress
@@ -41,12 +41,19 @@ from keystead.server.authentication import Verifiers
 from keystead.server.background import background_task
 from keystead.server.http.tls import TlsCertificate, certificate_of
 from keystead.server.installation.deletions import Deletions
-from keystead.server.installation.processes import announce, keep_announcing, this_process, withdraw
+from keystead.server.installation.processes import (
+    ServingProcess,
+    announce,
+    keep_announcing,
+    this_process,
+    try_to_write,
+    withdraw,
+)
 from keystead.server.installation.purging import keep_purging
 from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.pages import Health, InstallationKeys, Readiness, ServerProgram, api_document
-from keystead.server.senders import Senders, kept_messages_of, outbox_of
+from keystead.server.senders import kept_messages_of, outbox_of
 from keystead.server.settings.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
 from keystead.server.webhooks import Webhooks, webhook_key_set, webhook_rules_of
@@ -58,7 +65,7 @@ if TYPE_CHECKING:
     from keystead.server.metrics.measurements import Measurements
 
 
-def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
+def pipeline_settings(settings: Settings, opened: Opened) -> PipelineSettings:
     """The part of the settings that the pipeline reads."""
     limits = {
         name.removeprefix("limit_"): value
@@ -70,7 +77,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         liveness=Liveness(past_ms=settings.timestamp_past_s * 1000, future_ms=settings.timestamp_future_s * 1000),
         transactions=TransactionSettings(legacy_without_chain_id=settings.sign_legacy_without_chain_id),
         messages=MessageSettings(
-            channels=frozenset(senders.by_channel),
+            channels=frozenset(opened.senders.by_channel),
             last_ms=settings.messages_last_s * 1000,
             kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
@@ -78,6 +85,7 @@ def pipeline_settings(settings: Settings, senders: Senders) -> PipelineSettings:
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
         refuse_raw_payloads=settings.refuse_raw_payloads,
+        published_keys=opened.published_keys,
     )
 
 
@@ -92,7 +100,7 @@ def environment_of(
         clock=sources.clock,
         new_id=sources.new_id,
         catalogue=CATALOGUE,
-        settings=pipeline_settings(settings, opened.senders),
+        settings=pipeline_settings(settings, opened),
         signing_cache=SigningCache.of_bytes(settings.signing_bytes_cached),
         policy_sets=PolicySetCache(settings.policy_characters_cached, opened.store.share),
         share=opened.store.share,
@@ -126,7 +134,7 @@ class Service:
         connector: socket.socket | None = None,
         sources: Sources = SYSTEM_SOURCES,
         chosen_status: ChosenStatus | None = None,
-        webhook_seen: Callable[[SeenWebhook], None] | None = None,
+        webhook_seen: Callable[[SentWebhook], None] | None = None,
     ) -> None:
         self.settings = settings
         self.sources = sources
@@ -187,7 +195,7 @@ class Service:
         purging = keep_purging(self.store.purger, self.clock.now_ms, random.random)
         deletions = Deletions(self.store, random.random)
         self.store.when_records_are_removed(deletions.note_removal)
-        announcing = keep_announcing(self.store, self._process, self.clock.now_ms, self._certificate_ends_ms)
+        announcing = keep_announcing(self.store, self._process_now)
         running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
@@ -215,6 +223,11 @@ class Service:
         self._background.append(background_task(sampler.run()))
         return measurements
 
+    def _process_now(self) -> ServingProcess:
+        return msgspec.structs.replace(
+            self._process, seen_at_ms=self.clock.now_ms(), certificate_ends_ms=self._certificate_ends_ms()
+        )
+
     def _certificate_ends_ms(self) -> int | None:
         return None if self.certificate is None else self.certificate.ends_ms
 
@@ -241,6 +254,11 @@ class Service:
             open_activities=self._open_activities,
         )
 
+    @property
+    def transactions(self) -> int:
+        """How many transactions this process has committed; 0 while it is not open."""
+        return self.store.transactions if self._is_open else 0
+
     async def front_page(self) -> bytes:
         """The main paths of this server, for a person who opens its address in a browser."""
         return encode(
@@ -265,11 +283,14 @@ class Service:
         return encode(Health(status="ok"))
 
     async def readyz(self) -> bytes:
-        """The database answers and is migrated; the signer answers and has the master key. Raises Unavailable."""
+        """The database answers, is migrated and can be written; the signer answers and has the master key. Raises
+        Unavailable."""
         if not self._is_open:
             raise Unavailable("not ready: starting or stopping")
         try:
             await self.store.ready()
+            if self.store.write_failure is not None:  # nobody sends requests to a server that is not ready
+                await try_to_write(self.store, self._process_now(), self.settings.body_bytes_max)
             if not await is_usable(self.store):
                 raise Unavailable("not ready: the database is not migrated to this version")
             if self._opened.channel is not None:

@@ -1,4 +1,4 @@
-"""The sources of a server's time, identifiers and random bytes.
+"""The sources of a server's time, identifiers and random bytes: the machine's clock and randomness.
 
 A development server has others: its clock can be moved, and with a seed every run has the same identifiers and
 keys. Not here: that clock (`development.clock`), that seed (`development.seeding`).
@@ -7,13 +7,23 @@ keys. Not here: that clock (`development.clock`), that seed (`development.seedin
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable
 
 import msgspec
 
 from keystead.api.identifiers import new_id
 from keystead.pipeline.ports import ServerClock
-from keystead.server.clock import SystemClock
+
+
+class SystemClock:
+    """Implements `pipeline.ports.ServerClock`."""
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000
+
+    def caller_times_ms(self) -> tuple[int, ...]:
+        return (self.now_ms(),)
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):

@@ -10,9 +10,10 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from keystead.api.developer_controls import SentWebhook
 from keystead.api.identifiers import new_id
 from keystead.api.rendering import encode
-from keystead.delivery.webhooks.attempts import DeliveryAttempt, SeenWebhook
+from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.dispatcher import WebhookDispatcher
 from keystead.organizations.webhooks.addresses import read_networks
 from keystead.organizations.webhooks.targets import WebhookTarget
@@ -47,7 +48,7 @@ class Webhooks:
         signer: Signer,
         clock: Clock,
         wall_ms: Callable[[], int],
-        seen: Callable[[SeenWebhook], None] | None,
+        seen: Callable[[SentWebhook], None] | None,
     ) -> None:
         self._settings = settings
         self._signer = signer

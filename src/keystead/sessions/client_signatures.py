@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from keystead.sessions.p256_signatures import is_signed_by
+from keystead.sessions.bounds import CLIENT_SIGNATURE_MESSAGE_CHARACTERS_MAX
+from keystead.sessions.compact_jwt import is_signed_by
 from keystead.sessions.verification_tokens import VerificationToken
 
 SCHEME = "CLIENT_SIGNATURE_SCHEME_API_P256"
-
-MESSAGE_CHARACTERS_MAX = 262_144
 
 
 class InvalidClientSignature(Exception):
@@ -79,8 +78,10 @@ def _verify(public_key: str, message: str, signature: str, token: VerificationTo
     """The message, after the check that the token's key signed it and that it names the token."""
     if token.public_key is None or public_key.lower() != token.public_key.lower():
         raise InvalidClientSignature("`publicKey` is not the key of the verification token")
-    if len(message) > MESSAGE_CHARACTERS_MAX:
-        raise InvalidClientSignature(f"expected a message of at most {MESSAGE_CHARACTERS_MAX} characters")
+    if len(message) > CLIENT_SIGNATURE_MESSAGE_CHARACTERS_MAX:
+        raise InvalidClientSignature(
+            f"expected a message of at most {CLIENT_SIGNATURE_MESSAGE_CHARACTERS_MAX} characters"
+        )
     try:
         key, raw = unhexlify(public_key), unhexlify(signature)
     except ValueError:

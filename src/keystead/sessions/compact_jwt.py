@@ -1,6 +1,7 @@
 """JSON Web Tokens in compact form (RFC 7515, section 7.1), as published clients read and write them.
 
-Here: the text that is signed, adding the signature, parsing a token. Not here: which claims a token has.
+Here: the text that is signed, adding the signature, parsing a token, verifying P-256 signatures. Not here: which
+claims a token has.
 """
 
 from __future__ import annotations
@@ -10,8 +11,31 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, SECP256R1, EllipticCurvePublicKey
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.stamps.base64url import decode_base64url, encode_base64url
+
+_SHA256 = ECDSA(SHA256())
+
+
+def is_signed_by(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether `signature` (64 bytes, r then s) is a signature of this key over SHA-256 of `message`.
+
+    `public_key`: a SEC 1 point of 33 or 65 bytes. False also for a key that is not a point of the curve.
+    """
+    if len(signature) != 64:
+        return False
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    try:
+        key = EllipticCurvePublicKey.from_encoded_point(SECP256R1(), public_key)
+        key.verify(encode_dss_signature(r, s), message, _SHA256)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
 
 SIGNATURE_BYTES = 64
 """r and s of ES256, 32 bytes each, big-endian (RFC 7518, section 3.4)."""

@@ -10,14 +10,12 @@ from collections.abc import Callable
 
 import msgspec
 
-LENGTH_MIN, LENGTH_MAX, LENGTH_DEFAULT = 6, 9, 9
-"""The characters of a code that a request may ask for: at least, at most, by default."""
-ATTEMPTS_MAX = 3
-"""The number of wrong attempts that locks a code."""
-COMBINATIONS_MIN = 10**9
-"""How many codes of a form there are at least, if a sub-organization chooses the form."""
+from keystead.sessions.bounds import CODE_LENGTH_MAX
 
-LIFE_DEFAULT_S, LIFE_MAX_S = 300, 600
+LENGTH_DEFAULT = 9
+"""The characters of a code: at least, at most, by default."""
+
+LIFE_DEFAULT_S = 300
 """Seconds for which a code is valid: by default, at most. It is valid for longer if its window lasts for longer
 (`organizations.contacts.sending_windows`)."""
 
@@ -49,7 +47,8 @@ def form_after(asked: CodeForm, guesses: int) -> CodeForm:
 
     A code of n combinations is sent while there were at most n^(3/4) / 1000 guesses: 31 at six digits, 5,931 at six
     letters and digits. So the chances of all guesses, however long they go on, have a sum below 10^-4
-    (docs/security.md). Digits become longer up to LENGTH_MAX; then letters come in, and the length has no limit.
+    (docs/security.md). Digits become longer up to CODE_LENGTH_MAX; then letters come in, and the length has no
+    limit.
     """
     form = asked
     while guesses**4 * 10**12 > form.combinations**3:
@@ -58,7 +57,7 @@ def form_after(asked: CodeForm, guesses: int) -> CodeForm:
 
 
 def _next_form(form: CodeForm) -> CodeForm:
-    if not form.alphanumeric and form.length >= LENGTH_MAX:
+    if not form.alphanumeric and form.length >= CODE_LENGTH_MAX:
         return CodeForm(length=form.length, alphanumeric=True)
     return CodeForm(length=form.length + 1, alphanumeric=form.alphanumeric)
 

@@ -1,11 +1,13 @@
 """The session JWT that a login returns. It describes the session and never authenticates a request.
 
-Here: the claims, in the order that published parsers expect, and the digest that is signed. Not here: the expiring
-API key of the session (`operations`), the private key that signs (`signer`).
+Here: how an ID token is bound to a client's key; the claims, in the order that published parsers expect, and the
+digest that is signed. Not here: the expiring API key of the session (`operations`), the private key that signs
+(`signer`).
 """
 
 from __future__ import annotations
 
+import hmac
 from hashlib import sha256
 from typing import Annotated
 
@@ -13,6 +15,20 @@ import msgspec
 from msgspec import Meta
 
 from keystead.sessions import compact_jwt
+
+
+def nonce_of(public_key: str) -> str:
+    """The nonce for a key: lower-case hex of SHA-256 over the key's text as sent, not over its decoded bytes."""
+    return sha256(public_key.encode()).hexdigest()
+
+
+def is_bound(nonce: str | None, tknonce: str | None, public_key: str) -> bool:
+    """Whether the claim `nonce` or the claim `tknonce` names this key."""
+    expected = nonce_of(public_key)
+    return any(
+        given is not None and hmac.compare_digest(given.encode(), expected.encode()) for given in (nonce, tknonce)
+    )
+
 
 READ_WRITE = "SESSION_TYPE_READ_WRITE"
 """The `session_type` of a session without a profile. With a profile it is the profile's name."""

@@ -14,10 +14,8 @@ from msgspec import Meta
 
 from keystead.api.enums import OtpType
 from keystead.sessions import compact_jwt
-from keystead.sessions.compact_jwt import MalformedToken, read_compact
-from keystead.sessions.p256_signatures import is_signed_by
-
-TOKEN_CHARACTERS_MAX = 4096
+from keystead.sessions.bounds import VERIFICATION_TOKEN_CHARACTERS_MAX
+from keystead.sessions.compact_jwt import MalformedToken, is_signed_by, read_compact
 
 _VerificationText = Annotated[str, Meta(max_length=512)]
 
@@ -97,7 +95,9 @@ def claimed_id_without_key(text: str) -> str | None:
 def unverified_claims(text: str, struct: type[ClaimsT]) -> ClaimsT | None:
     """The claims of a token of this kind. Nothing is verified. None for any other text."""
     try:
-        return msgspec.json.decode(read_compact(text, characters_max=TOKEN_CHARACTERS_MAX).payload, type=struct)
+        return msgspec.json.decode(
+            read_compact(text, characters_max=VERIFICATION_TOKEN_CHARACTERS_MAX).payload, type=struct
+        )
     except (MalformedToken, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
@@ -122,7 +122,7 @@ def verified_claims(text: str, issuer_public_key: bytes, now_ms: int, struct: ty
     verified before the claims are read. Raises InvalidVerificationToken.
     """
     try:
-        token = read_compact(text, characters_max=TOKEN_CHARACTERS_MAX)
+        token = read_compact(text, characters_max=VERIFICATION_TOKEN_CHARACTERS_MAX)
     except MalformedToken as malformed:
         raise InvalidVerificationToken(str(malformed)) from None
     if not is_signed_by(issuer_public_key, token.signature, token.signing_input):

@@ -1,6 +1,6 @@
 """What the signature of a webhook covers, its headers, and the key set that receivers verify it with. Pure.
 
-Source: the public documentation of webhooks. Not here: signing (`keys.webhook_key`), sending (`delivery`).
+Source: the public documentation of webhooks. Not here: signing (`keys.proof_key`), sending (`delivery`).
 """
 
 from __future__ import annotations

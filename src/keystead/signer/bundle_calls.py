@@ -5,60 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from keystead.api.enums import AddressFormat, Curve, MnemonicLanguage
-from keystead.keys.bundles import new_credential
-from keystead.keys.exporting import wallet_text
-from keystead.keys.importing import (
-    new_target,
-    open_message,
-    open_secret,
-    read_phrase,
-    read_private_key,
-    secret_context,
-)
-from keystead.keys.material import (
-    make_wallet,
-    open_signing_key,
-    open_wallet,
-    plan_accounts,
-    private_key_context,
-    require_all_encodable,
-    seal_private_key,
-    wallet_context,
-)
+from keystead.keys import importing, material
+from keystead.keys.bundles import new_credential, wallet_text
 from keystead.keys.steps import Steps
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.import_targets import ImportKind, ImportTarget
-from keystead.pipeline.signer_values import (
-    AccountRequest,
-    BundleSigner,
-    ClientMessage,
-    CredentialBundle,
-    ImportedPrivateKey,
-    ImportedWallet,
-    NewImportTarget,
-    SigningKey,
-)
+from keystead.pipeline import signer_values
 from keystead.signer.held_keys import HeldKeys
 
 
 class BundleCalls(HeldKeys):
     """Part of `LocalSigner`."""
 
-    async def bundle_signer(self) -> BundleSigner:
+    async def bundle_signer(self) -> signer_values.BundleSigner:
         """Raises Internal if the server has no bundle key."""
         key = self._require_bundle_key()
-        return BundleSigner(key.signing_public_key, key.composite_public_key)
+        return signer_values.BundleSigner(key.signing_public_key, key.composite_public_key)
 
-    async def new_credential_bundle(self, target: bytes) -> CredentialBundle:
+    async def new_credential_bundle(self, target: bytes) -> signer_values.CredentialBundle:
         public_key, bundle = new_credential(target)
-        return CredentialBundle(public_key.hex(), bundle)
+        return signer_values.CredentialBundle(public_key.hex(), bundle)
 
     async def new_import_target(
         self, *, organization_id: str, data_key: Sealed, target_id: str, kind: ImportKind, user_id: str
-    ) -> NewImportTarget:
+    ) -> signer_values.NewImportTarget:
         """Raises SealBroken for the data key, Internal if the server has no bundle key."""
         opened = self._open_data_key(data_key, organization_id)
-        return new_target(opened, self._require_bundle_key(), organization_id, target_id, kind, user_id)
+        return importing.new_target(opened, self._require_bundle_key(), organization_id, target_id, kind, user_id)
 
     async def import_wallet(
         self,
@@ -66,19 +39,21 @@ class BundleCalls(HeldKeys):
         organization_id: str,
         data_key: Sealed,
         targets: Sequence[ImportTarget],
-        message: ClientMessage,
+        message: signer_values.ClientMessage,
         wallet_id: str,
-        accounts: Sequence[AccountRequest],
-    ) -> ImportedWallet:
+        accounts: Sequence[signer_values.AccountRequest],
+    ) -> signer_values.ImportedWallet:
         """Raises the errors of the protocol, and SealBroken for the data key and the targets."""
-        plan = plan_accounts(accounts)
+        plan = material.plan_accounts(accounts)
         opened = self._open_data_key(data_key, organization_id)
 
-        def import_steps() -> Steps[ImportedWallet]:
-            target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
-            phrase = read_phrase(plaintext)
-            wallet = yield from make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
-            return ImportedWallet(target_id, wallet)
+        def import_steps() -> Steps[signer_values.ImportedWallet]:
+            target_id, plaintext = yield from importing.open_message(opened, organization_id, targets, message)
+            phrase = importing.read_phrase(plaintext)
+            wallet = yield from material.make_wallet(
+                opened, material.wallet_context(organization_id, wallet_id), phrase, plan
+            )
+            return signer_values.ImportedWallet(target_id, wallet)
 
         return await self._long_calls.run(organization_id, import_steps())
 
@@ -88,20 +63,22 @@ class BundleCalls(HeldKeys):
         organization_id: str,
         data_key: Sealed,
         targets: Sequence[ImportTarget],
-        message: ClientMessage,
+        message: signer_values.ClientMessage,
         private_key_id: str,
         curve: Curve,
         address_formats: Sequence[AddressFormat],
-    ) -> ImportedPrivateKey:
+    ) -> signer_values.ImportedPrivateKey:
         """Raises the errors of the protocol, and SealBroken for the data key and the targets."""
-        require_all_encodable(curve, address_formats)
+        material.require_all_encodable(curve, address_formats)
         opened = self._open_data_key(data_key, organization_id)
 
-        def import_steps() -> Steps[ImportedPrivateKey]:
-            target_id, plaintext = yield from open_message(opened, organization_id, targets, message)
-            secret = read_private_key(plaintext, curve)
-            context = private_key_context(organization_id, private_key_id)
-            return ImportedPrivateKey(target_id, seal_private_key(opened, context, curve, secret, address_formats))
+        def import_steps() -> Steps[signer_values.ImportedPrivateKey]:
+            target_id, plaintext = yield from importing.open_message(opened, organization_id, targets, message)
+            secret = importing.read_private_key(plaintext, curve)
+            context = material.private_key_context(organization_id, private_key_id)
+            return signer_values.ImportedPrivateKey(
+                target_id, material.seal_private_key(opened, context, curve, secret, address_formats)
+            )
 
         return await self._long_calls.run(organization_id, import_steps())
 
@@ -111,20 +88,20 @@ class BundleCalls(HeldKeys):
         organization_id: str,
         data_key: Sealed,
         target: ImportTarget,
-        message: ClientMessage,
+        message: signer_values.ClientMessage,
         secret_id: str,
     ) -> Sealed:
         """Raises the errors of the protocol, and SealBroken for the data key and the target."""
         opened = self._open_data_key(data_key, organization_id)
-        secret = open_secret(opened, organization_id, target, message)
-        return opened.seal(secret, secret_context(organization_id, secret_id))
+        secret = importing.open_secret(opened, organization_id, target, message)
+        return opened.seal(secret, importing.secret_context(organization_id, secret_id))
 
     async def export_secret(
         self, *, organization_id: str, data_key: Sealed, secret_id: str, sealed: Sealed, target: bytes
     ) -> str:
         """Raises SealBroken for the data key and the secret, Internal if the server has no bundle key."""
         bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
-        secret = opened.open(sealed, secret_context(organization_id, secret_id))
+        secret = opened.open(sealed, importing.secret_context(organization_id, secret_id))
         return bundle_key.export_bundle(organization_id, secret, target)
 
     async def export_wallet(
@@ -139,15 +116,17 @@ class BundleCalls(HeldKeys):
     ) -> str:
         """Raises SealBroken for the data key and the mnemonic, Internal if the server has no bundle key."""
         bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
-        secret = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
+        secret = material.open_wallet(opened, organization_id, wallet_id, sealed_mnemonic)
         return bundle_key.export_bundle(organization_id, wallet_text(secret, language), target)
 
-    async def export_key(self, *, organization_id: str, data_key: Sealed, key: SigningKey, target: bytes) -> str:
+    async def export_key(
+        self, *, organization_id: str, data_key: Sealed, key: signer_values.SigningKey, target: bytes
+    ) -> str:
         """Raises SealBroken for the data key and the key, Internal if the server has no bundle key."""
         bundle_key, opened = self._require_bundle_key(), self._open_data_key(data_key, organization_id)
 
         def export_steps() -> Steps[str]:
-            secret = yield from open_signing_key(opened, organization_id, key, self._parents)
+            secret = yield from material.open_signing_key(opened, organization_id, key, self._parents)
             return bundle_key.export_bundle(organization_id, secret, target)
 
         return await self._long_calls.run(organization_id, export_steps())

@@ -18,10 +18,9 @@ import msgspec
 
 from keystead.api.errors import Unavailable
 from keystead.pipeline.signer_port import Signer
+from keystead.signer import rpc
 from keystead.signer.connector import connect
-from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.installation_keys import SealedInstallationKeys
-from keystead.signer.rpc import BadFrame, Call, CallAnswer, Frames, calls, read_answer, refusal_of, request_frame
 
 CALL_TIMEOUT_S: Final = 20.0
 """How long one call may take, including the restart of a signer that died."""
@@ -38,11 +37,11 @@ class Connection(asyncio.Protocol):
 
     def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
-        self._frames = Frames()
-        self._pending: dict[int, tuple[Call, asyncio.Future[Any]]] = {}
+        self._frames = rpc.Frames()
+        self._pending: dict[int, tuple[rpc.Call, asyncio.Future[Any]]] = {}
         self._number = 0
         self._loop = asyncio.get_running_loop()
-        self._batch = FrameBatch(self._write)
+        self._batch = rpc.FrameBatch(self._write)
 
     @property
     def is_open(self) -> bool:
@@ -54,10 +53,10 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             for frame in self._frames.take(data):
-                answer = read_answer(frame)
+                answer = rpc.read_answer(frame)
                 if pending := self._pending.pop(answer.number, None):
                     _settle(*pending, answer)
-        except (BadFrame, msgspec.MsgspecError, KeyError):
+        except (rpc.BadFrame, msgspec.MsgspecError, KeyError):
             self.close()
 
     def connection_lost(self, _: Exception | None) -> None:
@@ -71,7 +70,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    async def ask(self, call: Call, arguments: msgspec.Struct, deadline: float) -> Any:
+    async def ask(self, call: rpc.Call, arguments: msgspec.Struct, deadline: float) -> Any:
         """The call's result. `deadline` is a time of the event loop.
 
         Raises the signer's refusal, the errors of `request_frame`, _ConnectionLost, and TimeoutError.
@@ -79,7 +78,7 @@ class Connection(asyncio.Protocol):
         if not self.is_open:
             raise _ConnectionLost
         self._number = number = self._number + 1
-        frame = request_frame(number, call, arguments)
+        frame = rpc.request_frame(number, call, arguments)
         result = self._loop.create_future()
         self._pending[number] = call, result
         self._batch.add(frame)
@@ -96,11 +95,11 @@ class Connection(asyncio.Protocol):
             self._transport.write(frames)
 
 
-def _settle(call: Call, result: asyncio.Future[Any], answer: CallAnswer) -> None:
+def _settle(call: rpc.Call, result: asyncio.Future[Any], answer: rpc.CallAnswer) -> None:
     if result.done():  # the caller gave up
         return
     if answer.refused:
-        result.set_exception(refusal_of(answer))
+        result.set_exception(rpc.refusal_of(answer))
         return
     try:
         result.set_result(call.result.decode(answer.body))
@@ -125,8 +124,8 @@ class Channel:
         self._sealed = sealed
         self._connection: Connection | None = None
         self._connecting = asyncio.Lock()
-        self._unlock = calls()["unlock"]
-        self._ready = calls()["ready"]
+        self._unlock = rpc.calls()["unlock"]
+        self._ready = rpc.calls()["ready"]
 
     async def open(self) -> None:
         """Connect now. Raises Unavailable and the errors of `Handshake.unlock`."""
@@ -141,7 +140,7 @@ class Channel:
 
     async def master_key_ids(self) -> tuple[str, ...]:
         """The ids of the master keys that the signer has, first the one that seals. Raises Unavailable."""
-        call = calls()["master_key_ids"]
+        call = rpc.calls()["master_key_ids"]
         key_ids: tuple[str, ...] = await self.ask(call, call.parameters())
         return key_ids
 
@@ -149,7 +148,7 @@ class Channel:
         if self._connection is not None:
             self._connection.close()
 
-    async def ask(self, call: Call, arguments: msgspec.Struct) -> Any:
+    async def ask(self, call: rpc.Call, arguments: msgspec.Struct) -> Any:
         """The signer's answer. Raises the signer's refusal, and Unavailable if the signer does not answer."""
         deadline = _deadline()
         for _ in range(2):
@@ -201,11 +200,11 @@ def _no_answer() -> Unavailable:
 
 def remote_signer(channel: Channel) -> Signer:
     """The signer's protocol over the channel, with one method for each call."""
-    methods = {name: _method(channel, call) for name, call in calls().items()}
+    methods = {name: _method(channel, call) for name, call in rpc.calls().items()}
     return cast(Signer, type("RemoteSigner", (), methods)())
 
 
-def _method(channel: Channel, call: Call) -> Any:
+def _method(channel: Channel, call: rpc.Call) -> Any:
     def method(_: object, *arguments: Any, **named: Any) -> Awaitable[Any]:
         return channel.ask(call, call.parameters(*arguments, **named))
 

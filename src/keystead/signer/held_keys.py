@@ -1,4 +1,4 @@
-"""The keys that the signer holds between calls, and what they open.
+"""The keys that the signer holds between calls, what they open, and the public halves that clients get.
 
 Not here: the calls (`local`), which keys an installation has (`installation_keys`).
 """
@@ -15,11 +15,12 @@ from keystead.chains.curves import GROUP_ORDERS, PRIVATE_KEY_BYTES
 from keystead.keys.bundles import BundleKey
 from keystead.keys.client_secrets import ClientSecretKey
 from keystead.keys.derivation import KnownParents
-from keystead.keys.proof_key import ProofKey
+from keystead.keys.proof_key import ProofKey, WebhookKey
+from keystead.keys.public_keys import public_key
 from keystead.keys.sealing import DataKey, Master, MasterKeyMissing, SealBroken
-from keystead.keys.token_signatures import TokenSigningKey
-from keystead.keys.webhook_key import WebhookKey
+from keystead.keys.token_key import TokenSigningKey
 from keystead.organizations.kinds.data_key import Sealed
+from keystead.pipeline.signer_values import PublicInstallationKey
 from keystead.signer.installation_keys import (
     BUNDLE_KEY,
     CHECK_CONTEXT,
@@ -34,7 +35,22 @@ from keystead.signer.installation_keys import (
     SealedInstallationKeys,
 )
 from keystead.signer.long_calls import LongCalls
-from keystead.signer.published_keys import published_key
+
+
+def published_key(installation_key: InstallationKey, scalars: bytes) -> PublicInstallationKey:
+    """The public half of an installation key. `scalars`: the private keys of its value, 32 bytes each."""
+    public_keys = [
+        public_key(installation_key.curve, scalars[start : start + PRIVATE_KEY_BYTES])
+        for start in range(0, len(scalars), PRIVATE_KEY_BYTES)
+    ]
+    points = [key.uncompressed or key.compressed for key in public_keys]
+    return PublicInstallationKey(
+        name=installation_key.name,
+        use=installation_key.use,
+        public_key=points[-1].hex(),
+        composite_public_key=b"".join(points).hex() if installation_key.is_composite else None,
+    )
+
 
 _CHECK_TEXT = b"keystead"
 

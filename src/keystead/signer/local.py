@@ -12,9 +12,8 @@ from collections.abc import Callable
 
 from keystead.keys.sealing import Master
 from keystead.signer.bundle_calls import BundleCalls
-from keystead.signer.installation_key_calls import InstallationKeyCalls
+from keystead.signer.installation_key_calls import InstallationKeyCalls, LoginCalls
 from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
-from keystead.signer.login_calls import LoginCalls
 from keystead.signer.long_calls import LongCalls
 from keystead.signer.wallet_calls import WalletCalls
 

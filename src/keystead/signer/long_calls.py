@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
-from typing import Final
 
 from keystead.api.errors import Unavailable
 from keystead.keys.steps import ResultT, Steps
 from keystead.primitives.share import Share
-
-PER_ORGANIZATION_MAX: Final = 16
-IN_ALL_MAX: Final = 512
-"""The most long calls of one organization, and of all. Further calls are refused."""
+from keystead.signer.bounds import LONG_CALLS_MAX, LONG_CALLS_PER_ORGANIZATION_MAX
 
 
 class LongCalls:
@@ -30,12 +26,12 @@ class LongCalls:
     async def run(self, organization_id: str, steps: Steps[ResultT]) -> ResultT:
         """The result of the work. Raises what the work raises, and Unavailable if too many calls are under way."""
         under_way = self._under_way
-        if (count := under_way[organization_id]) >= PER_ORGANIZATION_MAX:
+        if (count := under_way[organization_id]) >= LONG_CALLS_PER_ORGANIZATION_MAX:
             raise Unavailable(
                 f"the signer already works on {count} requests of this organization; wait for their answers; "
                 "sending the same request again is safe"
             )
-        if under_way.total() >= IN_ALL_MAX:
+        if under_way.total() >= LONG_CALLS_MAX:
             raise Unavailable("the signer has too many requests to work on; sending the same request again is safe")
         under_way[organization_id] += 1
         try:

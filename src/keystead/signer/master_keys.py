@@ -21,7 +21,7 @@ from keystead.keys.master_key_source import (
 )
 from keystead.keys.sealing import Master, MasterKey, MasterKeyMissing, SealBroken
 from keystead.keys.secret_files import MasterKeyError
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName
 
 __all__ = [
     "KeyFile",

@@ -26,24 +26,14 @@ from keystead.failures.defects import TRACEBACK, traceback_of
 from keystead.keys.master_key_source import open_master_keys
 from keystead.keys.sealing import Master, SealBroken
 from keystead.keys.secret_files import MasterKeyError
-from keystead.keys.token_key_name import TokenKeyName
+from keystead.keys.token_key import TokenKeyName
 from keystead.keys.word_lists import word_list
 from keystead.primitives import hpke
-from keystead.signer import confinement
+from keystead.signer import confinement, rpc
 from keystead.signer.connector import accept, inherited
-from keystead.signer.frame_batch import FrameBatch
 from keystead.signer.local import LocalSigner, open_signer
 from keystead.signer.long_calls import LongCalls
-from keystead.signer.rpc import (
-    BadFrame,
-    Frames,
-    Request,
-    arguments_of,
-    calls,
-    read_request,
-    refusal_frame,
-    result_frame,
-)
+from keystead.signer.rpc import FrameBatch
 from keystead.signer.startup import StartReply, StartRequest
 
 IN_FLIGHT_MAX: Final = 1_024
@@ -58,7 +48,7 @@ class ServerConnection(asyncio.Protocol):
         self._master_key = master_key
         self._long_calls = long_calls
         self._signer: LocalSigner | None = None
-        self._frames = Frames()
+        self._frames = rpc.Frames()
         self._batch = FrameBatch(self._write)
         self._tasks: set[asyncio.Task[None]] = set()
         self._paused = False
@@ -69,8 +59,8 @@ class ServerConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             for frame in self._frames.take(data):
-                self._start(read_request(frame))
-        except (BadFrame, msgspec.MsgspecError):
+                self._start(rpc.read_request(frame))
+        except (rpc.BadFrame, msgspec.MsgspecError):
             _log("closed a connection that sent a malformed request")
             self._transport.abort()
 
@@ -78,7 +68,7 @@ class ServerConnection(asyncio.Protocol):
         for task in self._tasks:
             task.cancel()
 
-    def _start(self, request: Request) -> None:
+    def _start(self, request: rpc.Request) -> None:
         task = asyncio.get_running_loop().create_task(self._answer(request))
         self._tasks.add(task)
         task.add_done_callback(self._forget_task)
@@ -92,25 +82,25 @@ class ServerConnection(asyncio.Protocol):
             self._paused = False
             self._transport.resume_reading()
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: rpc.Request) -> None:
         try:
-            frame = result_frame(request.number, await self._result(request))
+            frame = rpc.result_frame(request.number, await self._result(request))
         except (ServiceError, SealBroken) as refused:
-            frame = refusal_frame(request.number, refused)
+            frame = rpc.refusal_frame(request.number, refused)
         except Exception as failure:  # noqa: BLE001 - a call must not end the process; the error's text may hold secrets
             _log(f"failed at {request.call[:100]!a} with {type(failure).__name__}", failure)
-            frame = refusal_frame(request.number, failure)
+            frame = rpc.refusal_frame(request.number, failure)
         self._batch.add(frame)
 
     def _write(self, frames: bytes) -> None:
         if not self._transport.is_closing():
             self._transport.write(frames)
 
-    async def _result(self, request: Request) -> Any:
-        call = calls().get(request.call)
+    async def _result(self, request: rpc.Request) -> Any:
+        call = rpc.calls().get(request.call)
         if call is None:
             raise Internal(f"the signer knows no call {request.call[:100]!a}")
-        arguments = arguments_of(call, request)
+        arguments = rpc.arguments_of(call, request)
         if call.name == "unlock":
             self._signer = open_signer(self._master_key, long_calls=self._long_calls, **arguments)
             return self._master_key.key_id
@@ -158,7 +148,7 @@ def load_everything() -> None:
     hpke.load()
     for language in MnemonicLanguage:
         word_list(language)
-    calls()
+    rpc.calls()
 
 
 async def _serve(master_key: Master, request: StartRequest, *, left_network: bool, has_token: bool) -> None:

@@ -2,14 +2,15 @@
 
 A frame is four bytes of length (big endian) and MessagePack of that length. The calls are the methods of the
 signer's protocol. Its types define how arguments and results are encoded and how long each may be, so a new method
-needs no code here. Not here: sockets (`client`, `process`).
+needs no code here. Several frames are written together. Not here: sockets (`client`, `process`).
 """
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, get_type_hints
 
 import msgspec
@@ -19,10 +20,8 @@ from keystead.api.errors import Internal, InvalidRequest, ServiceError, TooLarge
 from keystead.keys.sealing import MasterKeyMissing, SealBroken
 from keystead.pipeline.signer_port import Signer
 from keystead.pipeline.signer_values import Id
+from keystead.signer.bounds import FRAME_BYTES_MAX
 from keystead.signer.installation_keys import SealedInstallationKeys, WrongMasterKey
-
-FRAME_BYTES_MAX: Final = 4 * 1024 * 1024
-"""More than the longest call: a message of the largest request body, or the digests of the largest transaction."""
 
 LENGTH_BYTES: Final = 4
 
@@ -202,3 +201,20 @@ class Frames:
             body = bytes(buffer[LENGTH_BYTES:end])
             del buffer[:end]
             yield body
+
+
+class FrameBatch:
+    """Writes the frames of one iteration of the event loop at once."""
+
+    def __init__(self, write: Callable[[bytes], None]) -> None:
+        self._write = write
+        self._frames: list[bytes] = []
+
+    def add(self, frame: bytes) -> None:
+        if not self._frames:
+            asyncio.get_running_loop().call_soon(self._flush)
+        self._frames.append(frame)
+
+    def _flush(self) -> None:
+        frames, self._frames = self._frames, []
+        self._write(b"".join(frames))

@@ -11,31 +11,13 @@ from typing import Final
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.errors import Internal
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.keys.material import (
-    Phrase,
-    derive_accounts,
-    make_wallet,
-    open_signing_key,
-    open_wallet,
-    plan_accounts,
-    private_key_context,
-    require_all_encodable,
-    seal_private_key,
-    wallet_context,
-)
+from keystead.keys import material
 from keystead.keys.mnemonic import entropy_bytes, entropy_from_mnemonic
 from keystead.keys.sealing import DataKey
 from keystead.keys.signatures import SignatureUnverified, signatures
 from keystead.keys.steps import Steps, complete
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.pipeline.signer_values import (
-    AccountRequest,
-    DerivedAccount,
-    NewPrivateKey,
-    NewWallet,
-    SigningKey,
-    WalletKey,
-)
+from keystead.pipeline import signer_values
 from keystead.signer.held_keys import HeldKeys
 
 INLINE_STEPS_MAX: Final = 16
@@ -56,13 +38,13 @@ class WalletCalls(HeldKeys):
         data_key: Sealed,
         wallet_id: str,
         mnemonic_length: int,
-        accounts: Sequence[AccountRequest],
-    ) -> NewWallet:
+        accounts: Sequence[signer_values.AccountRequest],
+    ) -> signer_values.NewWallet:
         """Raises the errors of the protocol, and SealBroken for the data key."""
-        plan = plan_accounts(accounts)
-        phrase = Phrase(self._entropy(entropy_bytes(mnemonic_length)))
+        plan = material.plan_accounts(accounts)
+        phrase = material.Phrase(self._entropy(entropy_bytes(mnemonic_length)))
         opened = self._open_data_key(data_key, organization_id)
-        steps = make_wallet(opened, wallet_context(organization_id, wallet_id), phrase, plan)
+        steps = material.make_wallet(opened, material.wallet_context(organization_id, wallet_id), phrase, plan)
         return await self._long_calls.run(organization_id, steps)
 
     async def restore_wallet(
@@ -72,18 +54,18 @@ class WalletCalls(HeldKeys):
         data_key: Sealed,
         wallet_id: str,
         mnemonic: str,
-        accounts: Sequence[AccountRequest],
+        accounts: Sequence[signer_values.AccountRequest],
         passphrase: str = "",
-    ) -> NewWallet:
+    ) -> signer_values.NewWallet:
         """Make a wallet of an existing mnemonic, with its BIP-39 passphrase.
 
         Raises the errors of `create_wallet`, and InvalidRequest with `invalid mnemonic` in the message.
         """
-        plan = plan_accounts(accounts)
+        plan = material.plan_accounts(accounts)
         entropy, language = entropy_from_mnemonic(mnemonic)
         opened = self._open_data_key(data_key, organization_id)
-        context = wallet_context(organization_id, wallet_id)
-        steps = make_wallet(opened, context, Phrase(entropy, language, passphrase), plan)
+        context = material.wallet_context(organization_id, wallet_id)
+        steps = material.make_wallet(opened, context, material.Phrase(entropy, language, passphrase), plan)
         return await self._long_calls.run(organization_id, steps)
 
     async def derive_accounts(
@@ -93,13 +75,13 @@ class WalletCalls(HeldKeys):
         data_key: Sealed,
         wallet_id: str,
         sealed_mnemonic: Sealed,
-        accounts: Sequence[AccountRequest],
-    ) -> tuple[DerivedAccount, ...]:
+        accounts: Sequence[signer_values.AccountRequest],
+    ) -> tuple[signer_values.DerivedAccount, ...]:
         """Raises the errors of the protocol, and SealBroken for the data key and the mnemonic."""
-        plan = plan_accounts(accounts)
+        plan = material.plan_accounts(accounts)
         opened = self._open_data_key(data_key, organization_id)
-        seed = open_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
-        return await self._long_calls.run(organization_id, derive_accounts(seed, plan))
+        seed = material.open_wallet(opened, organization_id, wallet_id, sealed_mnemonic).seed
+        return await self._long_calls.run(organization_id, material.derive_accounts(seed, plan))
 
     async def create_private_key(
         self,
@@ -109,19 +91,19 @@ class WalletCalls(HeldKeys):
         private_key_id: str,
         curve: Curve,
         address_formats: Sequence[AddressFormat],
-    ) -> NewPrivateKey:
+    ) -> signer_values.NewPrivateKey:
         """Raises the errors of the protocol, and SealBroken for the data key."""
-        require_all_encodable(curve, address_formats)
+        material.require_all_encodable(curve, address_formats)
         opened = self._open_data_key(data_key, organization_id)
-        context = private_key_context(organization_id, private_key_id)
-        return seal_private_key(opened, context, curve, self._private_key(curve), address_formats)
+        context = material.private_key_context(organization_id, private_key_id)
+        return material.seal_private_key(opened, context, curve, self._private_key(curve), address_formats)
 
     async def sign(
         self,
         *,
         organization_id: str,
         data_key: Sealed,
-        key: SigningKey,
+        key: signer_values.SigningKey,
         scheme: SignatureScheme,
         messages: Sequence[bytes],
     ) -> tuple[Signature, ...]:
@@ -136,11 +118,11 @@ class WalletCalls(HeldKeys):
         self,
         data_key: DataKey,
         organization_id: str,
-        key: SigningKey,
+        key: signer_values.SigningKey,
         scheme: SignatureScheme,
         messages: Sequence[bytes],
     ) -> Steps[tuple[Signature, ...]]:
-        private_key = yield from open_signing_key(data_key, organization_id, key, self._parents)
+        private_key = yield from material.open_signing_key(data_key, organization_id, key, self._parents)
         try:
             return (yield from signatures(key.curve, private_key, scheme, messages, public_key=key.public_key))
         except SignatureUnverified as wrong:
@@ -148,5 +130,5 @@ class WalletCalls(HeldKeys):
             raise Internal(wrong.message) from None
 
 
-def _depth(key: SigningKey) -> int:
-    return key.path.count("/") if isinstance(key, WalletKey) else 0
+def _depth(key: signer_values.SigningKey) -> int:
+    return key.path.count("/") if isinstance(key, signer_values.WalletKey) else 0

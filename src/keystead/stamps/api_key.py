@@ -22,11 +22,11 @@ from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.primitives import secp256k1
 from keystead.stamps.base64url import decode_base64url
+from keystead.stamps.bounds import API_KEY_STAMP_CHARACTERS_MAX
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
 from keystead.stamps.ed25519 import check_public_key
 from keystead.stamps.schemes import PUBLIC_KEY_BYTES, StampScheme, eip191_digest
 
-STAMP_CHARS_MAX = 4096
 LOADED_KEYS_MAX = 8192
 
 _ECDSA_SHA256 = ECDSA(SHA256())
@@ -57,8 +57,8 @@ def read_stamp(header_value: str | bytes) -> Stamp:
     "malformed activity stamp" if the header is not base64url of JSON, "could not extract api key stamp" if the JSON
     is not a stamp of a known scheme with a public key of that scheme's length.
     """
-    if len(header_value) > STAMP_CHARS_MAX:
-        raise Unauthenticated(f"malformed activity stamp: longer than {STAMP_CHARS_MAX} characters")
+    if len(header_value) > API_KEY_STAMP_CHARACTERS_MAX:
+        raise Unauthenticated(f"malformed activity stamp: longer than {API_KEY_STAMP_CHARACTERS_MAX} characters")
     try:
         encoded = decode_base64url(header_value)
     except ValueError as exc:

@@ -48,25 +48,10 @@ from webauthn.registration.formats.packed import verify_packed
 from webauthn.registration.formats.tpm import verify_tpm
 
 from keystead.api.errors import InvalidRequest
+from keystead.stamps import bounds, ceremony
 from keystead.stamps.base64url import decode_base64url, encode_base64url
 from keystead.stamps.cbor import plain_item_end
-from keystead.stamps.ceremony import (
-    CREDENTIAL_ID_BYTES_MAX,
-    ClientData,
-    read_authenticator_data,
-    read_client_data,
-    reason,
-)
 from keystead.stamps.cose import load_cose_key
-
-CHALLENGE_CHARS_MAX = 256
-CLIENT_DATA_CHARS_MAX = 8192
-ATTESTATION_OBJECT_CHARS_MAX = 65536
-HOST_CHARS_MAX = 253
-"""The most characters of a host (RFC 1035). Each of its parent domains is hashed."""
-CERTIFICATES_MAX = 8
-RSA_BITS_MAX, RSA_EXPONENT_BITS_MAX = 4096, 32
-"""The largest RSA keys in certificates. Verifying with a larger one takes milliseconds."""
 
 DEFAULT_MODEL = "Security key"
 """The public service's name for an unknown model."""
@@ -148,21 +133,23 @@ def verify_attestation(
 def _register(
     challenge: str, credential_id: str, client_data_json: str, attestation_object: str, rp_ids: Sequence[str]
 ) -> RegisteredPasskey:
-    if not 0 < len(challenge) <= CHALLENGE_CHARS_MAX:
-        raise ValueError(f"challenge must have 1 to {CHALLENGE_CHARS_MAX} characters")
-    raw_id = _decode("credentialId", credential_id, ATTESTATION_OBJECT_CHARS_MAX)
-    if len(raw_id) > CREDENTIAL_ID_BYTES_MAX:
-        raise ValueError(f"credentialId has {len(raw_id)} bytes; at most {CREDENTIAL_ID_BYTES_MAX} are possible")
-    raw_client_data = _decode("clientDataJson", client_data_json, CLIENT_DATA_CHARS_MAX)
-    raw_object = _decode("attestationObject", attestation_object, ATTESTATION_OBJECT_CHARS_MAX)
+    if not 0 < len(challenge) <= bounds.CHALLENGE_CHARACTERS_MAX:
+        raise ValueError(f"challenge must have 1 to {bounds.CHALLENGE_CHARACTERS_MAX} characters")
+    raw_id = _decode("credentialId", credential_id, bounds.ATTESTATION_OBJECT_CHARACTERS_MAX)
+    if len(raw_id) > bounds.CREDENTIAL_ID_BYTES_MAX:
+        raise ValueError(
+            f"credentialId has {len(raw_id)} bytes; at most {bounds.CREDENTIAL_ID_BYTES_MAX} are possible"
+        )
+    raw_client_data = _decode("clientDataJson", client_data_json, bounds.CLIENT_DATA_CHARACTERS_MAX)
+    raw_object = _decode("attestationObject", attestation_object, bounds.ATTESTATION_OBJECT_CHARACTERS_MAX)
 
     # 1. The client data: this ceremony, this challenge.
-    client_data = read_client_data(raw_client_data)
+    client_data = ceremony.read_client_data(raw_client_data)
     _check_client_data(client_data, challenge)
 
     # 2. The authenticator data: a new credential, for a relying party that the origin is entitled to.
     attestation = _read_attestation_object(raw_object)
-    authenticator_data = read_authenticator_data(attestation.auth_data)
+    authenticator_data = ceremony.read_authenticator_data(attestation.auth_data)
     credential = authenticator_data.attested_credential_data
     if credential is None:
         raise ValueError("the authenticator data holds no attested credential")
@@ -203,7 +190,7 @@ def _decode(name: str, text: str, chars_max: int) -> bytes:
         raise ValueError(f"{name} is not base64url") from exc
 
 
-def _check_client_data(client_data: ClientData, challenge: str) -> None:
+def _check_client_data(client_data: ceremony.ClientData, challenge: str) -> None:
     if client_data.type != "webauthn.create":
         raise ValueError(f"clientDataJson.type must be webauthn.create, got {client_data.type!r}")
     given = challenge.rstrip("=")
@@ -238,8 +225,8 @@ def _check_relying_party(origin: str, rp_id_hash: bytes, rp_ids: Iterable[str]) 
     if url.scheme not in ("https", "http"):
         return
     host = url.hostname or ""
-    if len(host) > HOST_CHARS_MAX:
-        raise ValueError(f"the origin's host is longer than {HOST_CHARS_MAX} characters")
+    if len(host) > bounds.HOST_CHARACTERS_MAX:
+        raise ValueError(f"the origin's host is longer than {bounds.HOST_CHARACTERS_MAX} characters")
     labels = host.split(".")
     allowed = [".".join(labels), *(".".join(labels[i:]) for i in range(1, len(labels) - 1)), *rp_ids]
     if all(sha256(rp_id.encode("utf-8")).digest() != rp_id_hash for rp_id in allowed):
@@ -282,7 +269,7 @@ def _check_statement(
             **{name: arguments[name] for name in names},
         )
     except (WebAuthnException, ValueError) as exc:
-        raise ValueError(f"{attestation.fmt} statement: {reason(exc)}") from exc
+        raise ValueError(f"{attestation.fmt} statement: {ceremony.reason(exc)}") from exc
     except _PARSER_ERRORS as exc:
         raise ValueError(f"{attestation.fmt} statement: a part of it cannot be read") from exc
     if not verified:
@@ -291,16 +278,18 @@ def _check_statement(
 
 def _check_certificates(certificates: Sequence[bytes]) -> None:
     """Raise ValueError for more certificates than a chain has, or a key that takes long to verify with."""
-    if len(certificates) > CERTIFICATES_MAX:
-        raise ValueError(f"it has {len(certificates)} certificates; at most {CERTIFICATES_MAX} are allowed")
+    if len(certificates) > bounds.CERTIFICATES_MAX:
+        raise ValueError(f"it has {len(certificates)} certificates; at most {bounds.CERTIFICATES_MAX} are allowed")
     for certificate in certificates:
         key = load_der_x509_certificate(certificate).public_key()
         if isinstance(key, RSAPublicKey) and (
-            key.key_size > RSA_BITS_MAX or key.public_numbers().e.bit_length() > RSA_EXPONENT_BITS_MAX
+            key.key_size > bounds.CERTIFICATE_RSA_BITS_MAX
+            or key.public_numbers().e.bit_length() > bounds.CERTIFICATE_RSA_EXPONENT_BITS_MAX
         ):
             raise ValueError(
-                f"a certificate has an RSA key of more than {RSA_BITS_MAX} bits, or an exponent of more than "
-                f"{RSA_EXPONENT_BITS_MAX} bits"
+                f"a certificate has an RSA key of more than {bounds.CERTIFICATE_RSA_BITS_MAX} bits, "
+                "or an exponent of more than "
+                f"{bounds.CERTIFICATE_RSA_EXPONENT_BITS_MAX} bits"
             )
 
 

@@ -19,10 +19,8 @@ from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
 from keystead.api.secret_fields import repr_without_secrets
 from keystead.stamps.base64url import decode_base64url
+from keystead.stamps.bounds import ATTESTED_STAMP_CHARACTERS_MAX
 from keystead.stamps.der import read_ecdsa_signature, write_ecdsa_signature
-
-STAMP_CHARACTERS_MAX = 24_576
-"""An ID token may have 16,384 characters, and base64url adds a third."""
 
 _COMPRESSED_DIGITS = 66
 
@@ -54,8 +52,8 @@ _decoder = msgspec.json.Decoder(AttestedStamp)
 
 def read_attested_stamp(header_value: bytes) -> AttestedStamp:
     """The stamp in the header: JSON, or base64url of JSON. Nothing is verified yet. Raises Unauthenticated."""
-    if len(header_value) > STAMP_CHARACTERS_MAX:
-        raise Unauthenticated(f"malformed activity stamp: longer than {STAMP_CHARACTERS_MAX} characters")
+    if len(header_value) > ATTESTED_STAMP_CHARACTERS_MAX:
+        raise Unauthenticated(f"malformed activity stamp: longer than {ATTESTED_STAMP_CHARACTERS_MAX} characters")
     try:
         text = header_value if header_value.lstrip().startswith(b"{") else decode_base64url(header_value)
         return _decoder.decode(text)

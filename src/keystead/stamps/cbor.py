@@ -12,8 +12,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import assert_never
 
-NESTING_MAX = 16
-"""CTAP2 allows four levels; extensions of browsers may add some."""
+from keystead.stamps.bounds import CBOR_NESTING_MAX
 
 
 class _MajorType(IntEnum):
@@ -57,8 +56,8 @@ def plain_item_end(data: bytes, start: int = 0) -> int:
                 if position > len(data):
                     raise ValueError("CBOR: it ends too early")
             case _MajorType.ARRAY | _MajorType.MAP:
-                if len(open_items) > NESTING_MAX:
-                    raise ValueError(f"CBOR: nested deeper than {NESTING_MAX} levels")
+                if len(open_items) > CBOR_NESTING_MAX:
+                    raise ValueError(f"CBOR: nested deeper than {CBOR_NESTING_MAX} levels")
                 open_items.append(2 * value if kind is _MajorType.MAP else value)
                 maps.append(kind is _MajorType.MAP)
             case _MajorType.TAG:

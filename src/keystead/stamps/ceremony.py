@@ -12,11 +12,8 @@ from webauthn.helpers import parse_authenticator_data, parse_backup_flags
 from webauthn.helpers.exceptions import WebAuthnException
 from webauthn.helpers.structs import AuthenticatorData
 
+from keystead.stamps.bounds import CLIENT_DATA_BYTES_MAX
 from keystead.stamps.cbor import plain_item_end
-
-CLIENT_DATA_BYTES_MAX = 4096
-CREDENTIAL_ID_BYTES_MAX = 1_023
-"""The most bytes of a credential id (WebAuthn Level 3, section 4, "Credential ID")."""
 
 # Authenticator data (WebAuthn section 6.1): the hash of the relying party's id, flags, a counter; then, as the
 # flags say, an AAGUID, the length of a credential id, that id, its key, and extensions.

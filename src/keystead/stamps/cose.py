@@ -16,11 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey, RSAPubli
 from webauthn.helpers import parse_cbor
 from webauthn.helpers.exceptions import InvalidCBORData
 
+from keystead.stamps.bounds import COSE_KEY_BYTES_MAX, PASSKEY_RSA_BITS_MAX, PASSKEY_RSA_BITS_MIN
 from keystead.stamps.cbor import plain_item_end
-
-COSE_KEY_BYTES_MAX = 1024
-RSA_MODULUS_BITS_MIN = 2048
-RSA_MODULUS_BITS_MAX = 4096
 
 # Labels and values of RFC 9053 and RFC 8230. The meaning of labels from -1 down depends on the key type.
 _KTY, _ALG = 1, 3
@@ -68,9 +65,9 @@ def _rsa(key: dict[Any, Any]) -> RSAPublicKey:
     if not (isinstance(n, bytes) and isinstance(e, bytes) and len(e) <= 4):
         raise ValueError("an RS256 key needs a modulus and an exponent of at most 4 bytes")
     modulus = int.from_bytes(n, "big")
-    if not RSA_MODULUS_BITS_MIN <= modulus.bit_length() <= RSA_MODULUS_BITS_MAX:
+    if not PASSKEY_RSA_BITS_MIN <= modulus.bit_length() <= PASSKEY_RSA_BITS_MAX:
         raise ValueError(
             f"the RS256 modulus has {modulus.bit_length()} bits; "
-            f"{RSA_MODULUS_BITS_MIN} to {RSA_MODULUS_BITS_MAX} are supported"
+            f"{PASSKEY_RSA_BITS_MIN} to {PASSKEY_RSA_BITS_MAX} are supported"
         )
     return RSAPublicNumbers(int.from_bytes(e, "big"), modulus).public_key()

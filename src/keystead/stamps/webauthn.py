@@ -19,21 +19,13 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.api.decoding import explain_invalid
 from keystead.api.errors import Unauthenticated
+from keystead.stamps import bounds, ceremony
 from keystead.stamps.base64url import decode_base64url, encode_base64url
-from keystead.stamps.ceremony import (
-    CLIENT_DATA_BYTES_MAX,
-    CREDENTIAL_ID_BYTES_MAX,
-    read_authenticator_data,
-    read_client_data,
-)
 from keystead.stamps.cose import load_cose_key
 
 SCHEME = "SIGNATURE_SCHEME_TK_WEBAUTHN"
 """`scheme` of a vote by a passkey; the stamp itself has no scheme."""
 
-ASSERTION_CHARS_MAX = 12288
-AUTHENTICATOR_DATA_BYTES_MAX = 2048
-SIGNATURE_BYTES_MAX = 1024
 LOADED_KEYS_MAX = 4096
 
 _ECDSA_SHA256 = ECDSA(SHA256())
@@ -70,8 +62,10 @@ def read_assertion(header_value: str | bytes) -> Assertion:
 
     Raises Unauthenticated ("could not extract webauthn stamp") if it is malformed or too long.
     """
-    if len(header_value) > ASSERTION_CHARS_MAX:
-        raise Unauthenticated(f"could not extract webauthn stamp: longer than {ASSERTION_CHARS_MAX} characters")
+    if len(header_value) > bounds.PASSKEY_STAMP_CHARACTERS_MAX:
+        raise Unauthenticated(
+            f"could not extract webauthn stamp: longer than {bounds.PASSKEY_STAMP_CHARACTERS_MAX} characters"
+        )
     try:
         wire = _decoder.decode(header_value)
     except msgspec.ValidationError as exc:
@@ -80,10 +74,12 @@ def read_assertion(header_value: str | bytes) -> Assertion:
         raise Unauthenticated("could not extract webauthn stamp: the header is not a JSON object") from exc
     return Assertion(
         # Encoded again, because several texts decode to one id.
-        credential_id=encode_base64url(_member("credentialId", wire.credential_id, CREDENTIAL_ID_BYTES_MAX)),
-        client_data_json=_member("clientDataJson", wire.client_data_json, CLIENT_DATA_BYTES_MAX),
-        authenticator_data=_member("authenticatorData", wire.authenticator_data, AUTHENTICATOR_DATA_BYTES_MAX),
-        signature=_member("signature", wire.signature, SIGNATURE_BYTES_MAX),
+        credential_id=encode_base64url(_member("credentialId", wire.credential_id, bounds.CREDENTIAL_ID_BYTES_MAX)),
+        client_data_json=_member("clientDataJson", wire.client_data_json, bounds.CLIENT_DATA_BYTES_MAX),
+        authenticator_data=_member(
+            "authenticatorData", wire.authenticator_data, bounds.AUTHENTICATOR_DATA_BYTES_MAX
+        ),
+        signature=_member("signature", wire.signature, bounds.SIGNATURE_BYTES_MAX),
     )
 
 
@@ -133,7 +129,7 @@ def challenge_of(body: bytes) -> str:
 def _verify(
     assertion: Assertion, body: bytes, cose_public_key_b64url: str, origins: Sequence[str], rp_id_hash: bytes | None
 ) -> None:
-    client_data = read_client_data(assertion.client_data_json)
+    client_data = ceremony.read_client_data(assertion.client_data_json)
     if client_data.type != "webauthn.get":
         raise ValueError(f"clientDataJson.type must be webauthn.get, got {client_data.type!r}")
     if client_data.challenge.rstrip("=") != challenge_of(body):
@@ -141,7 +137,7 @@ def _verify(
     if origins and client_data.origin not in origins:
         raise ValueError(f"origin {client_data.origin!r} is not among the organization's WebAuthn origins")
 
-    authenticator_data = read_authenticator_data(assertion.authenticator_data)
+    authenticator_data = ceremony.read_authenticator_data(assertion.authenticator_data)
     if rp_id_hash is not None and authenticator_data.rp_id_hash != rp_id_hash:
         raise ValueError("rpIdHash is not the one the passkey was registered with")
 

@@ -10,7 +10,9 @@ from typing import TypeVar
 
 from keystead.organizations.attached_rows import AttachedRow
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow
+from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.store import Page
+from keystead.storage.counter_reads import CounterReads
 from keystead.storage.database import HIGHEST, Queries
 
 RowT = TypeVar("RowT", bound=AttachedRow)
@@ -21,6 +23,7 @@ class AttachedTables:
 
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
+        self._counters = CounterReads(queries)
 
     async def get(self, kind: type[RowT], organization_id: str, *key: str) -> RowT | None:
         selected = await self._queries.database.rows(
@@ -39,6 +42,11 @@ class AttachedTables:
             ids=self._queries.list_argument(interface_ids),
         )
         return {interface_id: text.decode() for interface_id, text in selected}
+
+    async def counters(
+        self, organization_id: str, counter_ids: Sequence[str], now_ms: int
+    ) -> dict[str, CounterState]:
+        return await self._counters.read(organization_id, counter_ids, now_ms)
 
     async def is_token_used(self, token_id: str) -> bool:
         return bool(await self._queries.select(self._queries.reads.used_token, id=token_id))

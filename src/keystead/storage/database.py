@@ -1,7 +1,7 @@
 """What a database does for the store: it runs the statements that read, transactions, and locks.
 
 Here: the interface that SQLite and PostgreSQL implement, and the form in which everything reads. Not here: what is
-read (`activity_reads` and its neighbours), which commits share a transaction (`group_commit`).
+read (`store` and its neighbours), which commits share a transaction (`group_commit`).
 """
 
 from __future__ import annotations

@@ -66,7 +66,8 @@ class GroupCommit:
     """Writes the commits that arrive during a transaction together in the next one.
 
     Belongs to one event loop. `write` runs a transaction; `committed` gets the commits of each transaction that
-    succeeded, before their callers get the results.
+    succeeded, before their callers get the results; `failed` gets the error of one that the database did not carry
+    out.
 
     `key_lengths`: see `merge`. `newest`: the newest version of an organization that this process knows.
     `on_transaction` is called after each transaction, with the number of its commits and the seconds that it took.
@@ -78,8 +79,10 @@ class GroupCommit:
         committed: Callable[[Sequence[Waiting]], None],
         key_lengths: Mapping[str, int],
         newest: Callable[[str], Version | None] = lambda _: None,
+        failed: Callable[[Unavailable], None] = lambda _: None,
     ) -> None:
         self._write = write
+        self._failed = failed
         self._committed = committed
         self._key_lengths = key_lengths
         self._newest = newest
@@ -175,6 +178,8 @@ class GroupCommit:
             began_s = time.perf_counter()
             outcome = await self._write(rows)
             self.on_transaction(len(batch), time.perf_counter() - began_s)
+        if isinstance(outcome, Unavailable):
+            self._failed(outcome)
         if outcome is CommitResult.COMMITTED:
             self._committed(batch)
             for waiting in batch:
@@ -215,8 +220,8 @@ def _halves(batch: Sequence[Waiting]) -> tuple[Sequence[Waiting], Sequence[Waiti
 class CommitQueues:
     """Before the first commit, the database is asked whether its tables are distributed.
 
-    `committed`, `key_lengths`, `newest`: see `GroupCommit`. `on_transaction` is called after each transaction, with
-    the number of its commits and the seconds that it took.
+    `committed`, `key_lengths`, `newest`, `failed`: see `GroupCommit`. `on_transaction` is called after each
+    transaction, with the number of its commits and the seconds that it took.
     """
 
     def __init__(
@@ -225,8 +230,10 @@ class CommitQueues:
         committed: Callable[[Sequence[Waiting]], None],
         key_lengths: Mapping[str, int],
         newest: Callable[[str], Version | None],
+        failed: Callable[[Unavailable], None],
     ) -> None:
         self._database = database
+        self._failed = failed
         self._committed = committed
         self._key_lengths = key_lengths
         self._newest = newest
@@ -283,7 +290,7 @@ class CommitQueues:
         return queue
 
     def _new_queue(self, write: Write) -> GroupCommit:
-        queue = GroupCommit(write, self._committed, self._key_lengths, self._newest)
+        queue = GroupCommit(write, self._committed, self._key_lengths, self._newest, self._failed)
         queue.on_transaction = lambda commits, seconds: self.on_transaction(commits, seconds)
         return queue
 

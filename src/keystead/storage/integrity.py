@@ -23,7 +23,7 @@ from keystead.storage.tables import TABLES, Table, is_of_organizations, referenc
 _ROWS_AT_ONCE: Final = 1_000
 _ORGANIZATIONS: Final = next(table for table in TABLES if table.name == "organization")
 
-RowKey = tuple[str, ...]
+RowKey = tuple[str | int, ...]
 StoredRow = Sequence[Any]
 RowT = TypeVar("RowT", bound=AttachedRow)
 
@@ -90,7 +90,7 @@ class IntegrityReads:
                         if not is_found:
                             yield LackingRow(table.name, tuple(row[:key_length]), reference.name)
                 if table.name == "activity":
-                    for lacking in await self._without_newest_vote(organization_id, after[0], page[-1][0]):
+                    for lacking in await self._without_newest_vote(organization_id, str(after[0]), page[-1][0]):
                         yield lacking
 
     async def _without_newest_vote(self, organization_id: str, after: str, last: str) -> list[LackingRow]:
@@ -116,7 +116,8 @@ class IntegrityReads:
                 statement, organization_id=organization_id, limit=_ROWS_AT_ONCE, **above
             )
 
-        return pages_of(table, read, ("",) * len(names))
+        lowest = tuple(["" if kind is str else -1 for _, kind in table.columns[1 : table.key_length]])
+        return pages_of(table, read, lowest)
 
 
 async def pages_of(

@@ -16,7 +16,7 @@ import msgspec
 from keystead.organizations.lookups import LookupKind
 from keystead.storage.database import Queries
 from keystead.storage.row_encoding import WHOLE_ORGANIZATION
-from keystead.storage.rows import ExpiredPurge, OrganizationPurge, Rows, TombstonePurge
+from keystead.storage.rows import EntryPurge, ExpiredPurge, OrganizationPurge, Rows, TombstonePurge
 
 
 class Deletion(msgspec.Struct, frozen=True):
@@ -86,6 +86,14 @@ class Purger:
     async def purge_expired(self, table: str, before_ms: int, limit: int) -> None:
         """Delete at most `limit` rows of the table that expired before this moment, the oldest first."""
         await self._write("", Rows(purges=[ExpiredPurge(table, before_ms, limit)]))
+
+    async def has_old_entries(self) -> bool:
+        """Whether a counter has entries that are older than its window."""
+        return bool(await self._queries.select(self._queries.reads.counter_with_old_entries))
+
+    async def purge_entries(self, limit: int) -> None:
+        """Delete at most `limit` entries of counters that are older than the window of their counter."""
+        await self._write("", Rows(purges=[EntryPurge(limit)]))
 
     async def _accounts(self, deletion: Deletion, parent_id: str, limit: int) -> Rows | None:
         statement = self._queries.reads.first_accounts_of_wallet

@@ -67,6 +67,7 @@ def rows_of(commit: Commit) -> Rows:
             _add_vote(activity, vote, rows)
     for row in commit.rows:
         add_attached_row(commit.organization_id, row, rows)
+    rows.counted.extend(commit.counted)
     for evaluation in commit.evaluations:
         _add_evaluation(evaluation, rows)
     return rows

@@ -17,6 +17,7 @@ import msgspec
 from keystead.api.errors import ServiceError
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.organization import Organization, Version
+from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.store import CommitResult
 
 Row = tuple[Any, ...]
@@ -184,7 +185,16 @@ class TombstonePurge(msgspec.Struct, frozen=True):
         }
 
 
-Purge = ExpiredPurge | OrganizationPurge | TombstonePurge
+class EntryPurge(msgspec.Struct, frozen=True):
+    """Deletes at most `limit` entries of counters that are older than the window of their counter."""
+
+    limit: int
+
+    def parameters(self) -> dict[str, int]:
+        return {"limit": self.limit}
+
+
+Purge = ExpiredPurge | OrganizationPurge | TombstonePurge | EntryPurge
 """One step of a deletion of rows that no read finds any more."""
 
 
@@ -194,6 +204,7 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     - `inserted`: (table, values in the order of the table's columns). `deleted`: (table, key). If a deleted key is
       also in `inserted`, its row exists afterwards.
     - `version_checks`: organizations that it does not change, and the version that must be the newest of each.
+    - `counted`: what it adds to counters, which must be as the decisions relied on (`counting`).
     - `deleted_organizations`: their records and secrets are deleted, and they are no longer sub-organizations.
     - `organizations`: the organizations that it changes or makes, as they are afterwards.
     - `attached`: the rows with a revision of their own among `inserted` and `row_swaps`.
@@ -207,6 +218,7 @@ class Rows(msgspec.Struct, frozen=True, kw_only=True):
     activity_swaps: list[ActivitySwap] = []
     row_swaps: list[RowSwap] = []
     instance_value_swaps: list[InstanceValueSwap] = []
+    counted: list[Counted] = []
     deleted_organizations: list[str] = []
     purges: list[Purge] = []
     organizations: list[Organization] = []
@@ -273,6 +285,7 @@ def merge(commits: Sequence[Rows], key_lengths: Mapping[str, int]) -> Rows | Non
         merged.activity_swaps.extend(commit.activity_swaps)
         merged.row_swaps.extend(commit.row_swaps)
         merged.instance_value_swaps.extend(commit.instance_value_swaps)
+        merged.counted.extend(commit.counted)
         merged.deleted_organizations.extend(commit.deleted_organizations)
         merged.purges.extend(commit.purges)
     activity_swaps, row_swaps, value_swaps = merged.activity_swaps, merged.row_swaps, merged.instance_value_swaps

@@ -14,7 +14,7 @@ from typing import Any, Literal, assert_never, get_type_hints
 
 import msgspec
 
-from keystead.storage.rows import ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
+from keystead.storage.rows import EntryPurge, ExpiredPurge, OrganizationPurge, Purge, TombstonePurge
 from keystead.storage.tables import (
     TABLES,
     Table,
@@ -138,6 +138,8 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     released_webhook_leases: Statement
     has_email_event: Statement
     email_events: Pages
+    counters: Statement
+    counter_with_old_entries: Statement
 
 
 class SwapStatements(msgspec.Struct, frozen=True):
@@ -157,8 +159,8 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     - `deletions`, by table, delete one row. Their parameters are the columns of its key.
     - `delete_organization` deletes the rows that must be deleted in the transaction that deletes an organization.
       The parameter of each statement is the organization's id.
-    - `expired_purges`, `organization_purges`, both by table, and `tombstone_purge`: the statements of the values of
-      these names in `rows`.
+    - `expired_purges`, `organization_purges`, both by table, `tombstone_purge` and `entry_purge`: the statements of
+      the values of these names in `rows`.
     """
 
     tables: tuple[Table, ...]
@@ -168,6 +170,7 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
     expired_purges: dict[str, Statement]
     organization_purges: dict[str, Statement]
     tombstone_purge: tuple[Statement, ...]
+    entry_purge: Statement
 
     def of_purge(self, purge: Purge) -> tuple[Statement, ...]:
         """The statements of a purge, in order."""
@@ -178,6 +181,8 @@ class Statements(msgspec.Struct, frozen=True, kw_only=True):
                 return (self.organization_purges[table],)
             case TombstonePurge():
                 return self.tombstone_purge
+            case EntryPurge():
+                return (self.entry_purge,)
             case _:
                 assert_never(purge)
 
@@ -198,7 +203,8 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
 
     `lock_organization` locks a row. `lock_and_read` locks it, then gives the same as `changed_since`; not for
     distributed tables. `check_versions` gives the versions of organizations and keeps them as they are until the
-    transaction ends. Inserts: `postgres.transactions`.
+    transaction ends. `lock_counters` locks counters of an organization and returns their ids;
+    `insert_counter` adds one that is not there yet. Inserts: `postgres.transactions`.
 
     `is_distributed`: for tables that are distributed over several nodes. A statement that locks rows takes those of
     one organization there.
@@ -208,6 +214,8 @@ class PostgresStatements(Statements, frozen=True, kw_only=True):
     lock_organization: Statement
     lock_and_read: Statement
     check_versions: Statement
+    lock_counters: Statement
+    insert_counter: Statement
     is_distributed: bool
 
 
@@ -223,6 +231,7 @@ def sqlite_statements(tables: tuple[Table, ...] = TABLES) -> SqliteStatements:
         expired_purges=_expired_purges(tables, "sqlite", skips_locked=False),
         organization_purges=_of_organizations(organization_purge, tables, "sqlite"),
         tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
+        entry_purge=named.take("purge_entries"),
         swaps={
             "organization": named.take("swap_version"),
             "activity": named.take("swap_activity"),
@@ -252,6 +261,7 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         expired_purges=_expired_purges(tables, "postgresql", skips_locked=not is_distributed),
         organization_purges=_of_organizations(organization_purge, tables, "postgresql"),
         tombstone_purge=(named.take("record_purged_tombstones"), named.take("purge_tombstones")),
+        entry_purge=named.take("purge_entries"),
         swaps={
             "organization": SwapStatements(named.take("swap_version"), named.take("lock_organizations")),
             "activity": SwapStatements(named.take("swap_activity"), named.take("lock_activities")),
@@ -268,6 +278,8 @@ def postgres_statements(tables: tuple[Table, ...] = TABLES, *, is_distributed: b
         lock_organization=named.take("lock_organization"),
         lock_and_read=named.take("lock_and_read"),
         check_versions=named.take("check_versions"),
+        lock_counters=named.take("lock_counters"),
+        insert_counter=named.take("insert_counter"),
         is_distributed=is_distributed,
     )
     named.check_all_taken()

@@ -1,7 +1,8 @@
 """The store: one database with the cache, the group commit and the reads that the packages above use.
 
-Here: commits and their results, organizations, locks. Not here: reads by subject (`activity_reads` and its
-neighbours), the connections and transactions of each database (`sqlite`, `postgres`).
+Here: commits and their results, organizations, locks, reads of activities and of sub-organizations. Not here:
+other reads by subject (`account_reads`, `attached_reads`), the connections and transactions of each database
+(`sqlite`, `postgres`).
 """
 
 from __future__ import annotations
@@ -12,35 +13,159 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from keystead.api.errors import ServiceError
+from keystead.api.enums import ActivityStatus
+from keystead.api.errors import ServiceError, Unavailable
+from keystead.api.records import Evaluation
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.attachments import Attachment
-from keystead.organizations.lookups import Lookup
+from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
-from keystead.pipeline.store import Commit, CommitResult, results_of
+from keystead.pipeline.activity import RecordedActivity
+from keystead.pipeline.store import Commit, CommitResult, Page, results_of
 from keystead.primitives.share import Share
-from keystead.storage import row_decoding
+from keystead.storage import row_decoding, row_encoding
 from keystead.storage.account_reads import AccountTables
-from keystead.storage.activity_reads import ActivityTables
 from keystead.storage.attached_reads import AttachedTables
 from keystead.storage.cache import Answers, CacheLimits, ChangedSince, OrganizationCache
-from keystead.storage.database import Database, DatabaseLock, Queries, Selected
+from keystead.storage.database import HIGHEST, LOWEST, Database, DatabaseLock, Queries, Selected
 from keystead.storage.delivery_rows import DeliveryRows
 from keystead.storage.errors import unavailable
 from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.installation_rows import InstallationRows
 from keystead.storage.integrity import IntegrityReads
 from keystead.storage.purger import Purger
-from keystead.storage.row_encoding import (
-    PURGED_TOMBSTONES,
-    UNFINISHED_DELETION,
-    rows_of,
-    rows_of_new_organization,
-)
+from keystead.storage.row_encoding import WHOLE_ORGANIZATION
 from keystead.storage.rows import Rows
-from keystead.storage.suborganization_reads import SuborganizationTables
 from keystead.storage.tables import merged_key_lengths, tables_of
+
+
+class SuborganizationTables:
+    """Implements `pipeline.store.SuborganizationReads`."""
+
+    def __init__(self, queries: Queries, accounts: AccountTables) -> None:
+        self._queries = queries
+        self._accounts = accounts
+
+    async def with_value(self, parent_id: str, kind: LookupKind, value: str) -> list[str]:
+        return await self.page(parent_id, (kind, value), Page(limit=2)) or []
+
+    async def held_by_siblings(
+        self, parent_id: str, organization_id: str, kind: LookupKind, values: Sequence[str]
+    ) -> list[str]:
+        selected = await self._queries.select(
+            self._queries.reads.held_by_siblings,
+            parent_id=parent_id,
+            organization_id=organization_id,
+            kind=kind.value,
+            values=self._queries.list_argument(values),
+        )
+        return [value for (value,) in selected]
+
+    async def page(self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page) -> list[str] | None:
+        cursor = page.before or page.after
+        # Any sub-organization of the parent is accepted: it may have lost the value since the last page.
+        if cursor is not None and not await self._queries.select(
+            self._queries.reads.has_suborganization, parent_id=parent_id, id=cursor
+        ):
+            return None
+        if lookup is None or lookup[0] is not LookupKind.WALLET_ACCOUNT_ADDRESS:
+            return await self._one_page(parent_id, lookup, page)
+        kept: list[str] = []
+        while True:
+            ids = await self._one_page(parent_id, lookup, page)
+            with_address = [id_ for id_ in ids if await self._has_address(id_, lookup[1])]
+            kept = [*with_address, *kept] if page.before else [*kept, *with_address]
+            if len(ids) < page.limit or len(kept) >= page.limit:
+                return kept[-page.limit :] if page.before else kept[: page.limit]
+            page = Page(page.limit, before=ids[0]) if page.before else Page(page.limit, after=ids[-1])
+
+    async def _has_address(self, organization_id: str, address: str) -> bool:
+        """Whether the look-up of an address belongs to a wallet that is not deleted. The look-ups of deleted
+        wallets are deleted in steps."""
+        deleted = await self._accounts.unfinished_deletions(organization_id)
+        if not deleted or WHOLE_ORGANIZATION in deleted:
+            return not deleted
+        return await self._accounts.with_address(organization_id, address) is not None
+
+    async def _one_page(self, parent_id: str, lookup: tuple[LookupKind, str] | None, page: Page) -> list[str]:
+        pages = (
+            self._queries.reads.suborganizations
+            if lookup is None
+            else self._queries.reads.suborganizations_with_value
+        )
+        statement = pages.below if page.before else pages.above
+        cursor = page.before or page.after
+        parameters = {"parent_id": parent_id, "cursor": cursor or LOWEST, "limit": page.limit}
+        if lookup is None:
+            selected = {row[0] for row in await self._queries.select(statement, **parameters)}
+        else:
+            kind, requested = lookup
+            selected = {
+                row[0]
+                for value in possible_values(kind, requested)
+                for row in await self._queries.select(statement, kind=kind.value, value=value, **parameters)
+            }
+        ids = sorted(selected)
+        return ids[-page.limit :] if page.before else ids[: page.limit]
+
+
+class ActivityTables:
+    """Implements `pipeline.store.ActivityReads`."""
+
+    def __init__(self, queries: Queries) -> None:
+        self._queries = queries
+
+    async def get(self, organization_id: str, activity_id: str) -> RecordedActivity | None:
+        statement = self._queries.reads.activity
+        selected = await self._queries.select(statement, organization_id=organization_id, id=activity_id)
+        return next(iter(await self._from(organization_id, selected)), None)
+
+    async def with_fingerprint(self, organization_id: str, fingerprint: str) -> RecordedActivity | None:
+        selected = await self._queries.select(
+            self._queries.reads.activity_with_fingerprint, organization_id=organization_id, fingerprint=fingerprint
+        )
+        return next(iter(await self._from(organization_id, selected)), None)
+
+    async def page(
+        self,
+        organization_id: str,
+        statuses: Sequence[ActivityStatus],
+        types: Sequence[str],
+        page: Page,
+    ) -> list[RecordedActivity] | None:
+        queries, reads = self._queries, self._queries.reads
+        cursor = page.before or page.after
+        if cursor is not None and not await queries.select(
+            reads.has_activity, organization_id=organization_id, id=cursor
+        ):
+            return None
+        if types:
+            pages = reads.activities_by_type_and_status
+        else:
+            pages = reads.activities_by_status if statuses else reads.activities
+        selected = await queries.select(
+            pages.above if page.before else pages.below,
+            organization_id=organization_id,
+            statuses=queries.list_argument([status.value for status in dict.fromkeys(statuses or ActivityStatus)]),
+            types=queries.list_argument(list(dict.fromkeys(types))),
+            cursor=cursor or HIGHEST,
+            limit=page.limit,
+        )
+        return await self._from(organization_id, selected)
+
+    async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
+        selected = await self._queries.select(
+            self._queries.reads.evaluations, organization_id=organization_id, activity_id=activity_id
+        )
+        return [row_decoding.evaluation_from(row) for row in selected]
+
+    async def _from(self, organization_id: str, selected: Selected) -> list[RecordedActivity]:
+        """Rows of `activities_of_page`, read in slices: many users with long records may have voted."""
+        reader = row_decoding.ActivityReader()
+        await self._queries.share.each(organization_id, reader.add, selected)
+        return reader.activities()
+
 
 RowT = TypeVar("RowT", bound=VersionedRow)
 
@@ -78,7 +203,13 @@ class DatabaseStore:
         self._rows_written: dict[type[VersionedRow], Callable[[Sequence[Any]], None]] = {}
         self._records_removed: Callable[[str, bool], None] = lambda _organization_id, _begins_deletion: None
         key_lengths = merged_key_lengths(tables_of(kinds.attached_tables))
-        self._commits = CommitQueues(database, self._committed, key_lengths, self._cache.known_version)
+        self.write_failure: Unavailable | None = None
+        """Why the last transaction was not carried out; None if it was."""
+        self.transactions = 0
+        """How many transactions were committed."""
+        self._commits = CommitQueues(
+            database, self._committed, key_lengths, self._cache.known_version, self._note_failure
+        )
         self.accounts = AccountTables(self.queries)
         self.activities = ActivityTables(self.queries)
         self.attached = AttachedTables(self.queries)
@@ -133,7 +264,7 @@ class DatabaseStore:
 
     async def _changed_since(self, organization_id: str, selected: Selected) -> ChangedSince | None:
         """`selected`: the rows of the statement `changed_since`."""
-        if any(kind == PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
+        if any(kind == row_encoding.PURGED_TOMBSTONES for _, _, kind, _, _ in selected):
             return await self.changed_since(organization_id, None)
         return await self._read_changes(organization_id, selected, is_whole=False)
 
@@ -171,7 +302,7 @@ class DatabaseStore:
     def _rows_of(self, commit: Commit) -> Rows:
         for evaluation in commit.evaluations:
             self.decisions[evaluation.verdict, evaluation.rule] += 1
-        return rows_of(commit)
+        return row_encoding.rows_of(commit)
 
     @contextlib.asynccontextmanager
     async def locked(self, organization_id: str) -> AsyncIterator[OrganizationUnderLock]:
@@ -192,7 +323,11 @@ class DatabaseStore:
     ) -> Sequence[CommitResult | ServiceError]:
         loop = asyncio.get_running_loop()
         waiting = [Waiting(one.organization_id, self._rows_of(one), loop.create_future()) for one in commits]
-        result = await lock.write([one.rows for one in waiting])
+        try:
+            result = await lock.write([one.rows for one in waiting])
+        except Unavailable as refused:
+            self._note_failure(refused)
+            raise
         if result is CommitResult.COMMITTED:
             self._committed(waiting)
         if result is CommitResult.COMMITTED or (result is not None and len(commits) == 1):
@@ -211,7 +346,7 @@ class DatabaseStore:
         Returns False and changes nothing if the instance exists already, made by this or another process.
         """
         named = {FIRST_ORGANIZATION_ID: organization.id.encode(), **instance}
-        rows = rows_of_new_organization(organization, attachments, lookups, named)
+        rows = row_encoding.rows_of_new_organization(organization, attachments, lookups, named)
         return await self._commit_rows(organization.id, rows) is CommitResult.COMMITTED
 
     async def add_organization(
@@ -221,7 +356,7 @@ class DatabaseStore:
 
         For development servers: everywhere else an activity of the parent makes an organization.
         """
-        rows = rows_of_new_organization(organization, attachments, lookups, {})
+        rows = row_encoding.rows_of_new_organization(organization, attachments, lookups, {})
         return await self._commit_rows(organization.id, rows) is CommitResult.COMMITTED
 
     def _commit_rows(self, organization_id: str, rows: Rows) -> asyncio.Future[CommitResult]:
@@ -241,15 +376,19 @@ class DatabaseStore:
         whether rows of a deleted wallet or organization are left."""
         self._records_removed = call
 
+    def _note_failure(self, refused: Unavailable) -> None:
+        self.write_failure = refused
+
     def _committed(self, commits: Sequence[Waiting]) -> None:
         """Note what was committed: the newest organizations, and rows that background tasks wait for."""
+        self.write_failure, self.transactions = None, self.transactions + 1
         newest: dict[str, Organization] = {}
         for waiting in commits:
             rows = waiting.rows
             for organization in rows.organizations:
                 newest[organization.id] = organization
             if rows.removes_records:
-                begins_deletion = any(table == UNFINISHED_DELETION for table, _ in rows.inserted)
+                begins_deletion = any(table == row_encoding.UNFINISHED_DELETION for table, _ in rows.inserted)
                 self._records_removed(waiting.organization_id, begins_deletion)
             if rows.attached:
                 for kind, call in self._rows_written.items():

@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager
 
 import pytest
 
-from keystead.client.dev_controls import DevClock, DevFaults
-from keystead.client.dev_outbox import DevelopmentOutbox, SentMessage
-from keystead.client.dev_webhooks import DevWebhooks, SentWebhook
+from keystead.api.developer_controls import SentMessage, SentWebhook
+from keystead.client.dev_methods import DevClock, DevFaults
+from keystead.client.dev_outbox import DevelopmentOutbox
+from keystead.client.dev_webhooks import DevWebhooks
 from keystead.testing.servers import DevelopmentServer, TestOrganization, development_server
 
 __all__ = [

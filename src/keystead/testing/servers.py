@@ -1,18 +1,24 @@
 """Development servers for tests: starting `keystead dev`, waiting until it answers, stopping it.
 
+A server ends when the pipe at its standard input closes, and the system closes that when this process ends, however
+it ends.
+
 Not here: pytest (`keystead.testing`), the developer's controls (`keystead.client.dev_controls`).
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
+from weakref import WeakSet
 
 import httpx
 
@@ -93,35 +99,64 @@ def development_server(
     with a certificate that is signed by the authority in `credentials.ca_file`. Raises RuntimeError, with the
     server's output, if it does not start.
     """
-    with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
-        keys = Path(folder) / "credentials.json"
-        command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--memory", "--credentials", str(keys)]
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [
-                *command,
-                *(["--seed", seed] if seed else []),
-                *(["--oidc-keys-file", str(oidc_keys_file)] if oidc_keys_file else []),
-                *(["--tls"] if tls else []),
-            ],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            credentials = _written_credentials(process, keys, Path(folder) / "log")
-            # One client for all. A proxy of the environment cannot reach this machine.
+    options = [
+        *(["--seed", seed] if seed else []),
+        *(["--oidc-keys-file", str(oidc_keys_file)] if oidc_keys_file else []),
+        *(["--tls"] if tls else []),
+    ]
+    with (
+        _started(options) as (credentials, http),
+        DevControls(credentials.base_url, ca_file=credentials.ca_file) as controls,
+    ):
+        yield DevelopmentServer(client_of(credentials, http), credentials, credentials.base_url, controls, http)
+
+
+@contextmanager
+def _started(options: Sequence[str]) -> Iterator[tuple[Credentials, httpx.Client]]:
+    """The credentials of a server that is ready, and a client for all its users. Its files are read and removed."""
+    command = [sys.executable, "-m", "keystead", "dev", "--port", "0", "--memory", "--end-with-caller"]
+    with ExitStack() as while_running:
+        with tempfile.TemporaryDirectory(prefix="keystead-") as folder, (Path(folder) / "log").open("w+b") as log:
+            file, log_file = Path(folder) / "credentials.json", Path(folder) / "log"
+            process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [*command, "--credentials", str(file), *options],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+            assert process.stdin is not None
+            _pipes.add(process.stdin)
+            while_running.callback(_stop, process)
+            credentials = _written_credentials(process, file, log_file)
+            # A proxy of the environment cannot reach this machine.
             verify = certificates_for(credentials.base_url, is_direct=True, ca_file=credentials.ca_file)
-            with httpx.Client(trust_env=False, verify=verify) as http:
-                _wait_until_ready(process, credentials, Path(folder) / "log", http)
-                with DevControls(credentials.base_url, ca_file=credentials.ca_file) as controls:
-                    client = client_of(credentials, http)
-                    yield DevelopmentServer(client, credentials, credentials.base_url, controls, http)
-        finally:
-            process.terminate()
-            try:
-                process.wait(STOP_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            http = while_running.enter_context(httpx.Client(trust_env=False, verify=verify))
+            _wait_until_ready(process, credentials, log_file, http)
+        yield credentials, http
+
+
+_pipes: WeakSet[IO[bytes]] = WeakSet()
+"""The pipes to the servers that this process started."""
+
+
+def _close_pipes() -> None:
+    """A forked process has a copy of each pipe, and would keep the servers alive for as long as it lives."""
+    for pipe in _pipes:
+        pipe.close()
+
+
+os.register_at_fork(after_in_child=_close_pipes)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipe to a server, and wait until it has ended."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _written_credentials(process: subprocess.Popen[bytes], file: Path, log: Path) -> Credentials:

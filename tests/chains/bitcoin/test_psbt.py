@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.bitcoin.transaction import PSBT_BYTES_MAX, parse_bitcoin
+from keystead.chains.bitcoin.transaction import parse_bitcoin
+from keystead.chains.bounds import PSBT_BYTES_MAX
 from keystead.chains.transaction import Party
 from tests.chains.bitcoin.psbts import (
     KEY,

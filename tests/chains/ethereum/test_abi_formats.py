@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.ethereum.abi import NESTING_MAX
+from keystead.chains.bounds import ABI_NESTING_MAX, INTERFACE_NAME_CHARACTERS_MAX
 from keystead.chains.ethereum.interfaces import ContractAbi
-from keystead.chains.interface_text import NAME_CHARACTERS_MAX
 from keystead.organizations.memory_size import measured_bytes
 
 
@@ -61,9 +60,9 @@ GOOD_ABIS: list[tuple[str, list[Any]]] = [
     ("arrays", [function(*each("uint256[]", "bytes32[4]", "address[3][]", "bool[][2][]"))]),
     ("a tuple", [function(typed("tuple", components=each("address", "uint256[]")))]),
     ("an array of tuples", [function(typed("tuple[2][]", components=[typed("bool")]))]),
-    ("tuples in tuples", [function(deep(NESTING_MAX))]),
+    ("tuples in tuples", [function(deep(ABI_NESTING_MAX))]),
     ("members of a tuple with one name", [function(typed("tuple", components=[typed("bool"), typed("bool")]))]),
-    ("names as long as they may be", [function(typed("bool", "x" * NAME_CHARACTERS_MAX))]),
+    ("names as long as they may be", [function(typed("bool", "x" * INTERFACE_NAME_CHARACTERS_MAX))]),
     ("members with any value", [function(typed("bool", internalType=1.5), gas=1.5, payable={"x": [1.5, None]})]),
     ("the same function twice", [function(typed("bool")), function(typed("bool"), stateMutability="view")]),
     ("two functions of one name", [function(typed("bool")), function(typed("uint8"))]),
@@ -117,7 +116,7 @@ BAD_ABIS: list[tuple[str, str, str]] = [
             "address payable",
             "mapping(address=>bool)",
             "fixed8x81",
-            "uint256" + "[]" * (NESTING_MAX + 1),
+            "uint256" + "[]" * (ABI_NESTING_MAX + 1),
             "x" * 100_000,
         )
     ),
@@ -189,10 +188,14 @@ BAD_ABIS: list[tuple[str, str, str]] = [
     ("too many entries", json.dumps([function()] * 5_001), "5001 entries; at most 5000 are allowed"),
     (
         "a name that is too long",
-        json.dumps([function(typed("bool", "x" * (NAME_CHARACTERS_MAX + 1)))]),
-        f"Expected `str` of length <= {NAME_CHARACTERS_MAX} - at `$[0].inputs[0].name`",
+        json.dumps([function(typed("bool", "x" * (INTERFACE_NAME_CHARACTERS_MAX + 1)))]),
+        f"Expected `str` of length <= {INTERFACE_NAME_CHARACTERS_MAX} - at `$[0].inputs[0].name`",
     ),
-    ("tuples too deep", json.dumps([function(deep(NESTING_MAX + 1))]), f"nested more than {NESTING_MAX} deep"),
+    (
+        "tuples too deep",
+        json.dumps([function(deep(ABI_NESTING_MAX + 1))]),
+        f"nested more than {ABI_NESTING_MAX} deep",
+    ),
     ("nested without end", "[" * 100_000, "Expected `object`, got `array`"),
 ]
 

@@ -20,7 +20,7 @@ from eth_hash.auto import keccak
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keystead.chains.ethereum.abi import NESTING_MAX
+from keystead.chains.bounds import ABI_NESTING_MAX
 from keystead.chains.ethereum.interfaces import ContractAbi
 from tests.chains.ethereum.test_ethereum import mutated
 from tests.chains.signing_vectors import REPORTED
@@ -181,14 +181,14 @@ def test_arguments_that_do_not_decode(name: str, kind: str, arguments: bytes) ->
 
 def test_tuples_in_tuples_cost_no_more_than_other_bytes() -> None:
     deep = parameter("uint256")
-    for _ in range(NESTING_MAX):
+    for _ in range(ABI_NESTING_MAX):
         deep = parameter("tuple", "x", deep)
-    signature = f"f({'(' * NESTING_MAX}uint256{')' * NESTING_MAX})"
+    signature = f"f({'(' * ABI_NESTING_MAX}uint256{')' * ABI_NESTING_MAX})"
     with not_hanging():
         found = call_facts(abi(function("f", deep)), selector(signature) + words(1))
     assert found is not None
     value = found["contract_call_args"]["x"]
-    for _ in range(NESTING_MAX):
+    for _ in range(ABI_NESTING_MAX):
         (value,) = value
     assert value == 1
 

@@ -7,7 +7,8 @@ import rlp as independent
 from hypothesis import given
 from hypothesis import strategies as st
 
-from keystead.chains.ethereum.rlp import DEPTH_MAX, Item, NotRlp, decode, encode, integer
+from keystead.chains.bounds import RLP_DEPTH_MAX
+from keystead.chains.ethereum.rlp import Item, NotRlp, decode, encode, integer
 
 ITEMS: st.SearchStrategy[Item] = st.recursive(
     st.binary(max_size=70), lambda inner: st.lists(inner, max_size=6), max_leaves=30
@@ -19,7 +20,7 @@ def test_there_and_back_as_the_independent_library_has_it(item: Item) -> None:
     written = independent.encode(item, infer_serializer=False)
     assert encode(item) == written
     depth = _depth(item)
-    if depth <= DEPTH_MAX:
+    if depth <= RLP_DEPTH_MAX:
         assert decode(written) == item
     else:
         with pytest.raises(NotRlp, match="deep"):

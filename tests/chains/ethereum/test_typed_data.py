@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.ethereum.typed_data import BYTES_MAX, TypedData, parse_typed_data
+from keystead.chains.bounds import TYPED_DATA_BYTES_MAX
+from keystead.chains.ethereum.typed_data import TypedData, parse_typed_data
 from keystead.chains.ethereum.typed_movements import typed_data_movements
 from keystead.primitives.unreadable import Unreadable
 from tests.chains.signing_vectors import REPORTED, SIGNING
@@ -319,7 +320,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         },
         "32768 commas and opening brackets",
     ),
-    ("text without end", json.dumps(with_message("string", "x" * BYTES_MAX)), "131072"),
+    ("text without end", json.dumps(with_message("string", "x" * TYPED_DATA_BYTES_MAX)), "131072"),
 ]
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
-from keystead.chains.interface_text import NAME_CHARACTERS_MAX
-from keystead.chains.solana.interfaces import INSTRUCTIONS_MAX, ProgramIdl
-from keystead.chains.solana.layouts import NESTING_MAX
+from keystead.chains.bounds import IDL_INSTRUCTIONS_MAX, IDL_NESTING_MAX, INTERFACE_NAME_CHARACTERS_MAX
+from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.organizations.memory_size import measured_bytes
 from tests.chains.solana.idls import (
     BOX,
@@ -143,7 +142,7 @@ GOOD_IDLS: list[tuple[str, dict[str, Any]]] = [
     ),
     (
         "as many instructions as may be",
-        program(*(instruction(discriminator=divmod(number, 256)) for number in range(INSTRUCTIONS_MAX))),
+        program(*(instruction(discriminator=divmod(number, 256)) for number in range(IDL_INSTRUCTIONS_MAX))),
     ),
     (
         "as many accounts as may be",
@@ -151,7 +150,9 @@ GOOD_IDLS: list[tuple[str, dict[str, Any]]] = [
     ),
     (
         "names as long as they may be",
-        idl(accounts=1.5, instructions=[instruction("u8", accounts=[{"name": "x" * NAME_CHARACTERS_MAX}])]),
+        idl(
+            accounts=1.5, instructions=[instruction("u8", accounts=[{"name": "x" * INTERFACE_NAME_CHARACTERS_MAX}])]
+        ),
     ),
     ("an empty group of accounts", program(instruction(accounts=[{"name": "a", "accounts": []}, ACCOUNT]))),
 ]
@@ -297,11 +298,11 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
     (
         "accounts nested too deep",
         program(instruction(accounts=[grouped(40)])),
-        f"nested more than {NESTING_MAX} deep",
+        f"nested more than {IDL_NESTING_MAX} deep",
     ),
     (
         "too many instructions",
-        program(*(instruction(discriminator=divmod(number, 256)) for number in range(INSTRUCTIONS_MAX + 1))),
+        program(*(instruction(discriminator=divmod(number, 256)) for number in range(IDL_INSTRUCTIONS_MAX + 1))),
         "1001 instructions; at most 1000 are allowed",
     ),
     (
@@ -311,13 +312,13 @@ BAD_IDLS: list[tuple[str, Any, str]] = [
     ),
     (
         "a name that is too long",
-        idl(instructions=[instruction(name="x" * (NAME_CHARACTERS_MAX + 1))]),
-        f"Expected `str` of length <= {NAME_CHARACTERS_MAX} - at `$.instructions[0].name`",
+        idl(instructions=[instruction(name="x" * (INTERFACE_NAME_CHARACTERS_MAX + 1))]),
+        f"Expected `str` of length <= {INTERFACE_NAME_CHARACTERS_MAX} - at `$.instructions[0].name`",
     ),
     (
         "a name that is too long with its group",
         program(instruction(accounts=[{"name": "g" * 200, "accounts": [{"name": "a" * 56}]}])),
-        f"with its groups, its name has 257 characters; at most {NAME_CHARACTERS_MAX} are allowed",
+        f"with its groups, its name has 257 characters; at most {INTERFACE_NAME_CHARACTERS_MAX} are allowed",
     ),
     (
         "groups in groups whose names are long",

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from keystead.api.errors import InvalidRequest
+from keystead.chains.bounds import IDL_NESTING_MAX
 from keystead.chains.solana.interfaces import ProgramIdl
-from keystead.chains.solana.layouts import NESTING_MAX
 from tests.chains.solana.idls import BOX, BYTE, ORDER, OTHER_DIALECTS, TWO, enum, generic, idl, struct, using
 
 
@@ -103,11 +103,11 @@ BAD_TYPES: list[tuple[str, Any, str]] = [
     ("a type without a name", using(struct("B", {"type": "u8"})), "a member with `type` needs `name`"),
     ("an array without a length", idl({"array": ["u8"]}), "length 2"),
     ("an array of negative length", idl({"array": ["u8", -1]}), "unknown type: an array of length -1"),
-    ("types nested too deep", idl(nested(NESTING_MAX + 1)), f"nested more than {NESTING_MAX} deep"),
+    ("types nested too deep", idl(nested(IDL_NESTING_MAX + 1)), f"nested more than {IDL_NESTING_MAX} deep"),
     (
         "generic arguments nested too deep",
-        idl(boxed(NESTING_MAX + 1), defined=(BOX,)),
-        f"nested more than {NESTING_MAX} deep",
+        idl(boxed(IDL_NESTING_MAX + 1), defined=(BOX,)),
+        f"nested more than {IDL_NESTING_MAX} deep",
     ),
     ("a parameter where there are none", idl({"generic": "T"}), 'argument \'a0\': unknown type {"generic":"T"}'),
     (
@@ -171,7 +171,7 @@ def test_bad_type(name: str, document: Any, message: str) -> None:
     assert message in refused.value.message
 
 
-@pytest.mark.parametrize("depth", [NESTING_MAX, NESTING_MAX + 1, 500, 900, 990, 1000, 5000])
+@pytest.mark.parametrize("depth", [IDL_NESTING_MAX, IDL_NESTING_MAX + 1, 500, 900, 990, 1000, 5000])
 @pytest.mark.parametrize(
     ("opened", "inner", "closed"),
     [('{"x":', '"u8"', "}"), ('{"vec":', '"u7"', "}"), ('{"tuple":[', '"u8"', "]}")],

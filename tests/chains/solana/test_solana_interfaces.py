@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from solders.pubkey import Pubkey
 
-from keystead.chains.solana.borsh import ABSENT, VALUES_MAX, ValueMeter
+from keystead.chains.bounds import SOLANA_VALUES_MAX
+from keystead.chains.solana.borsh import ABSENT, ValueMeter
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.primitives.unreadable import known
 from tests.chains.signing_vectors import PROGRAM_INTERFACES
@@ -399,7 +400,7 @@ WIDE = {
 }
 ARGUMENTS = [{"kind": "type", "type": "u8"}] * MANY
 COSTLY: list[tuple[str, Any, dict[str, Any], int]] = [
-    ("values that take no bytes", {"vec": {"defined": "Empty"}}, EMPTY, VALUES_MAX),
+    ("values that take no bytes", {"vec": {"defined": "Empty"}}, EMPTY, SOLANA_VALUES_MAX),
     ("an array of them", {"array": [{"defined": "Empty"}, 10**30]}, EMPTY, 0),
     ("generic arguments", {"vec": {"defined": {"name": "Wide", "generics": ARGUMENTS}}}, WIDE, 4),
 ]
@@ -417,14 +418,17 @@ def test_instructions_of_one_transaction_are_counted_together() -> None:
     program, meter = ProgramIdl.read(idl({"vec": "u8"})), ValueMeter()
     data = ROUTE + (1_000).to_bytes(4, "little") + bytes(1_000)
     read_ones = [known(program.parse_instruction(data, [], meter)) is not None for _ in range(20)]
-    assert read_ones == [True] * (VALUES_MAX // 1_001) + [False] * (20 - VALUES_MAX // 1_001)
+    assert read_ones == [True] * (SOLANA_VALUES_MAX // 1_001) + [False] * (20 - SOLANA_VALUES_MAX // 1_001)
 
 
 def test_members_of_a_structure_are_counted_before_they_are_read() -> None:
     """350 instructions that name a structure of 9,000 members took a second, although no member could be read."""
     wide = {
         "name": "Wide",
-        "type": {"kind": "struct", "fields": [{"name": str(number), "type": "u8"} for number in range(VALUES_MAX)]},
+        "type": {
+            "kind": "struct",
+            "fields": [{"name": str(number), "type": "u8"} for number in range(SOLANA_VALUES_MAX)],
+        },
     }
     instructions = [
         {

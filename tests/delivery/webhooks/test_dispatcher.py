@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, result_of_status
-from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, SLOTS, WINDOW
-from keystead.delivery.webhooks.leases import LEASE_MS
-from keystead.delivery.webhooks.pacing import PROBE_EVERY_MS
+from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, LEASE_MS, PROBE_EVERY_MS, SLOTS, WINDOW
 from keystead.organizations.organization import Organization
 from keystead.organizations.webhooks.webhooks import (
     DeliveryResult,

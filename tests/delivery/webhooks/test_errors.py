@@ -9,8 +9,7 @@ import pytest
 
 from keystead.api.errors import Internal, TooLarge, Unavailable
 from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
-from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, WebhookDispatcher
-from keystead.delivery.webhooks.pacing import Pace
+from keystead.delivery.webhooks.dispatcher import AT_ONCE_MAX, Pace, WebhookDispatcher
 from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 from tests.support.virtual_time import run_in_virtual_time
 from tests.support.webhook_dispatching import (

@@ -12,11 +12,12 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from keystead.api.developer_controls import SentWebhook
 from keystead.delivery.webhooks import sending
-from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
 from keystead.delivery.webhooks.connecting import Resolve, SystemResolver
 from keystead.delivery.webhooks.sending import WebhookSender
-from keystead.keys.webhook_key import WebhookKey
+from keystead.keys.proof_key import WebhookKey
 from keystead.organizations.webhooks.addresses import read_networks
 from keystead.organizations.webhooks.targets import WebhookTarget
 from keystead.organizations.webhooks.webhooks import WebhookDelivery
@@ -54,7 +55,7 @@ def attempt(
     resolve: Resolve | None = None,
     tls: ssl.SSLContext | None = None,
     times: int = 1,
-    seen: Callable[[SeenWebhook], None] | None = None,
+    seen: Callable[[SentWebhook], None] | None = None,
 ) -> DeliveryAttempt:
     async def run() -> DeliveryAttempt:
         sender = WebhookSender(
@@ -88,7 +89,7 @@ def names(**addresses: Sequence[str]) -> tuple[Resolve, list[str]]:
 
 
 def test_what_is_sent() -> None:
-    seen: list[SeenWebhook] = []
+    seen: list[SentWebhook] = []
     with receiving() as receiver:
         made = attempt(receiver.url + "?key=1", seen=seen.append)
         (webhook,) = receiver.received

@@ -13,13 +13,7 @@ from typing import Final
 import msgspec
 
 from keystead.api.enums import AddressFormat
-from keystead.chains.addresses.text import (
-    RIPPLE_ALPHABET,
-    base58check,
-    decode_base58check,
-    decode_segwit,
-    segwit,
-)
+from keystead.chains.addresses import text
 from keystead.chains.curves import PublicKey
 from keystead.chains.taproot import taproot_public_key
 from keystead.primitives.ripemd160 import ripemd160
@@ -57,8 +51,8 @@ NETWORKS: Final[Mapping[str, AddressPrefixes]] = {
 def network_of(address: str) -> AddressPrefixes:
     """The network of this address; the main network for any other text. Test networks share prefixes, so the first
     of them is returned."""
-    witness = decode_segwit(address)
-    payload = decode_base58check(address, 21) or b""
+    witness = text.decode_segwit(address)
+    payload = text.decode_base58check(address, 21) or b""
     for network in NETWORKS.values():
         if witness[0] == network.prefix if witness else payload[:1] in (network.p2pkh, network.p2sh):
             return network
@@ -79,24 +73,24 @@ def single_key_script(compressed: bytes) -> bytes:
 
 
 def p2pkh(key: PublicKey, network: AddressPrefixes) -> str:
-    return base58check(network.p2pkh + hash160(key.compressed))
+    return text.base58check(network.p2pkh + hash160(key.compressed))
 
 
 def p2sh(key: PublicKey, network: AddressPrefixes) -> str:
-    return base58check(network.p2sh + hash160(single_key_script(key.compressed)))
+    return text.base58check(network.p2sh + hash160(single_key_script(key.compressed)))
 
 
 def p2wpkh(key: PublicKey, network: AddressPrefixes) -> str:
-    return segwit(network.prefix, 0, hash160(key.compressed))
+    return text.segwit(network.prefix, 0, hash160(key.compressed))
 
 
 def p2wsh(key: PublicKey, network: AddressPrefixes) -> str:
-    return segwit(network.prefix, 0, hashlib.sha256(single_key_script(key.compressed)).digest())
+    return text.segwit(network.prefix, 0, hashlib.sha256(single_key_script(key.compressed)).digest())
 
 
 def p2tr(key: PublicKey, network: AddressPrefixes) -> str:
     """Pays to the key with the tweak of BIP-341 for an output without scripts."""
-    return segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
+    return text.segwit(network.prefix, 1, taproot_public_key(key.compressed[1:])[1:])
 
 
 _KINDS: Mapping[ScriptKind, Callable[[PublicKey, AddressPrefixes], str]] = {
@@ -124,12 +118,12 @@ def encoders() -> dict[AddressFormat, Callable[[PublicKey], str]]:
 
 
 def doge_mainnet(key: PublicKey) -> str:
-    return base58check(b"\x1e" + hash160(key.compressed))
+    return text.base58check(b"\x1e" + hash160(key.compressed))
 
 
 def doge_testnet(key: PublicKey) -> str:
-    return base58check(b"\x71" + hash160(key.compressed))
+    return text.base58check(b"\x71" + hash160(key.compressed))
 
 
 def xrp(key: PublicKey) -> str:
-    return base58check(b"\x00" + hash160(key.compressed), RIPPLE_ALPHABET)
+    return text.base58check(b"\x00" + hash160(key.compressed), text.RIPPLE_ALPHABET)

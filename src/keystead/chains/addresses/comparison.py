@@ -14,10 +14,9 @@ from typing import Final
 from keystead.chains.addresses.bitcoin import NETWORKS
 from keystead.chains.addresses.stored_forms import ton_account
 from keystead.chains.addresses.text import decode_base58check, decode_segwit
+from keystead.chains.bounds import ADDRESS_CHARACTERS_MAX
 
 _HASH_BYTES: Final = 20
-_CHARACTERS_MAX: Final = 130
-"""The most characters of an address. Public keys in hex are the longest."""
 
 _HEX: Final = re.compile(r"0[xX][0-9a-fA-F]*|[0-9a-fA-F]{64}|[0-9a-fA-F]{66}|[0-9a-fA-F]{130}")
 """Hex with 0x, and public keys, which are written without it."""
@@ -33,7 +32,7 @@ def address_key(text: str) -> str:
 
     Text that is not an address of a known form stands for itself.
     """
-    return _short_key(text) if len(text) <= _CHARACTERS_MAX else _long_key(text)
+    return _short_key(text) if len(text) <= ADDRESS_CHARACTERS_MAX else _long_key(text)
 
 
 def _long_key(text: str) -> str:

@@ -10,6 +10,7 @@ import binascii
 import hashlib
 from typing import Final
 
+from keystead.chains.bounds import SEGWIT_LETTERS_MAX
 from keystead.primitives.keccak import keccak256
 
 BITCOIN_ALPHABET: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -20,7 +21,6 @@ _BECH32_GENERATORS: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2
 _BECH32_CONSTANT: Final = 1
 _BECH32M_CONSTANT: Final = 0x2BC830A3
 _CHECKSUM_LETTERS: Final = 6
-_SEGWIT_LETTERS_MAX: Final = 90
 
 
 def base58(data: bytes, alphabet: str = BITCOIN_ALPHABET) -> str:
@@ -64,7 +64,7 @@ def decode_base58check(text: str, bytes_max: int) -> bytes | None:
 
 def decode_segwit(text: str) -> tuple[str, int, bytes] | None:
     """Prefix in lower case, version and witness program of a SegWit address; None for any other text."""
-    if len(text) > _SEGWIT_LETTERS_MAX or text not in (text.lower(), text.upper()):
+    if len(text) > SEGWIT_LETTERS_MAX or text not in (text.lower(), text.upper()):
         return None
     prefix, mark, letters = text.lower().rpartition("1")
     digits = [_BECH32.find(letter) for letter in letters]

@@ -6,13 +6,11 @@ Here: bytes to values, transaction ids. Not here: PSBTs (`psbt`), what scripts m
 from __future__ import annotations
 
 import hashlib
-from typing import Final
 
 import msgspec
 
+from keystead.chains.bounds import SATOSHIS_MAX
 from keystead.chains.transaction import unparsable
-
-SATOSHIS_MAX: Final = 21_000_000 * 100_000_000
 
 _LONGER_SIZES = {0xFD: (2, 0xFD), 0xFE: (4, 0x1_0000), 0xFF: (8, 0x1_0000_0000)}
 

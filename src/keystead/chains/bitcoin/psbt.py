@@ -14,22 +14,13 @@ from typing import Final
 import msgspec
 
 from keystead.chains.addresses.bitcoin import ScriptKind
-from keystead.chains.bitcoin.encoding import (
-    Reader,
-    Transaction,
-    TxOutput,
-    read_previous,
-    read_unsigned,
-    with_length,
-)
+from keystead.chains.bitcoin import encoding
 from keystead.chains.bitcoin.scripts import is_witness_program, kind_of
+from keystead.chains.bounds import PSBT_TRANSACTION_BYTES_MAX
 from keystead.chains.transaction import unparsable
 
 _MAGIC: Final = b"psbt\xff"
 _GLOBAL_TRANSACTION, _GLOBAL_VERSION = b"\x00", b"\xfb"
-
-TRANSACTION_BYTES_MAX: Final = 100_000
-"""The most bytes of the unsigned transaction. Nodes relay at most 400,000 units of weight, four for each byte."""
 
 
 class InputKeyType(IntEnum):
@@ -112,10 +103,10 @@ class Psbt(msgspec.Struct, frozen=True):
     """
 
     data: bytes
-    transaction: Transaction
+    transaction: encoding.Transaction
     transaction_bytes: int
     inputs: tuple[PsbtInput, ...]
-    spent: tuple[TxOutput, ...]
+    spent: tuple[encoding.TxOutput, ...]
 
     def with_records(self, records: Mapping[int, tuple[bytes, bytes]]) -> bytes:
         """The PSBT with one more record, key and value, in the map of each of these inputs."""
@@ -123,7 +114,7 @@ class Psbt(msgspec.Struct, frozen=True):
         for number in sorted(records):
             key, value = records[number]
             start, end = self.inputs[number].place(key)
-            written += [self.data[at:start], with_length(key), with_length(value)]
+            written += [self.data[at:start], encoding.with_length(key), encoding.with_length(value)]
             at = end
         return b"".join([*written, self.data[at:]])
 
@@ -132,7 +123,7 @@ def read_psbt(data: bytes) -> Psbt:
     """The PSBT in `data`. Raises InvalidRequest unless it is of version 0 and says what each input spends."""
     if not data.startswith(_MAGIC):
         raise unparsable("not a PSBT: it does not begin with 70736274ff")
-    reader = Reader(data, "the PSBT")
+    reader = encoding.Reader(data, "the PSBT")
     reader.take(len(_MAGIC))
     overall = _read_map(reader, "the global map", _GLOBAL_LATER)
     if int.from_bytes(overall.values.get(_GLOBAL_VERSION, b""), "little"):
@@ -140,11 +131,11 @@ def read_psbt(data: bytes) -> Psbt:
     unsigned = overall.values.get(_GLOBAL_TRANSACTION)
     if unsigned is None:
         raise unparsable("the global map has no unsigned transaction")
-    if len(unsigned) > TRANSACTION_BYTES_MAX:
+    if len(unsigned) > PSBT_TRANSACTION_BYTES_MAX:
         raise unparsable(
-            f"the unsigned transaction: {len(unsigned)} bytes, at most {TRANSACTION_BYTES_MAX} are allowed"
+            f"the unsigned transaction: {len(unsigned)} bytes, at most {PSBT_TRANSACTION_BYTES_MAX} are allowed"
         )
-    transaction = read_unsigned(unsigned)
+    transaction = encoding.read_unsigned(unsigned)
     inputs = tuple(
         PsbtInput(number, _read_map(reader, f"input {number}", _INPUT_LATER))
         for number in range(len(transaction.inputs))
@@ -158,7 +149,7 @@ def read_psbt(data: bytes) -> Psbt:
     return Psbt(data, transaction, len(unsigned), inputs, spent)
 
 
-def _read_map(reader: Reader, what: str, later: range) -> _Map:
+def _read_map(reader: encoding.Reader, what: str, later: range) -> _Map:
     values: dict[bytes, bytes] = {}
     spans: dict[bytes, tuple[int, int]] = {}
     while True:
@@ -174,16 +165,16 @@ def _read_map(reader: Reader, what: str, later: range) -> _Map:
         values[key], spans[key] = value, (start, reader.at)
 
 
-def _spent_output(psbt_input: PsbtInput, transaction: Transaction) -> TxOutput:
+def _spent_output(psbt_input: PsbtInput, transaction: encoding.Transaction) -> encoding.TxOutput:
     """The output that an input spends. Raises InvalidRequest unless the records show it as its script demands."""
     spends = transaction.inputs[psbt_input.number]
     spent_outputs = []
     if (witness_utxo := psbt_input.get(InputKeyType.WITNESS_UTXO)) is not None:
-        reader = Reader(witness_utxo, f"input {psbt_input.number}: witness_utxo")
+        reader = encoding.Reader(witness_utxo, f"input {psbt_input.number}: witness_utxo")
         spent_outputs.append(reader.output())
         reader.finish()
     if (non_witness_utxo := psbt_input.get(InputKeyType.NON_WITNESS_UTXO)) is not None:
-        txid, outputs = read_previous(non_witness_utxo, f"input {psbt_input.number}: non_witness_utxo")
+        txid, outputs = encoding.read_previous(non_witness_utxo, f"input {psbt_input.number}: non_witness_utxo")
         if txid != spends.txid:
             raise psbt_input.refusal(
                 f"non_witness_utxo is transaction {txid[::-1].hex()}, but the input spends "

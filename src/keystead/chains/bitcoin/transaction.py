@@ -1,7 +1,7 @@
 """Bitcoin: the inputs of a PSBT that one account signs, and what policies see of its transaction.
 
-Here: which inputs are the account's own, the rules for them, where signatures go. The PSBT is not finalized.
-Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`scripts`).
+Here: which inputs are the account's own, the rules for them, where signatures go, what it moves. The PSBT is not
+finalized. Not here: reading PSBTs (`psbt`), digests (`digests`), scripts and addresses (`scripts`).
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
 from keystead.api.enums import Curve
 from keystead.api.errors import InvalidRequest
-from keystead.chains.addresses.bitcoin import (
-    AddressPrefixes,
-    ScriptKind,
-    hash160,
-    network_of,
-    single_key_script,
-)
+from keystead.chains import bounds
+from keystead.chains.addresses import bitcoin
+from keystead.chains.addresses.bitcoin import AddressPrefixes
 from keystead.chains.bitcoin.digests import SIGHASH_ALL, SIGHASH_DEFAULT, Digests
+from keystead.chains.bitcoin.encoding import TxOutput
 from keystead.chains.bitcoin.facts import BitcoinTransaction
-from keystead.chains.bitcoin.movements import movements
 from keystead.chains.bitcoin.psbt import InputKeyType, Psbt, PsbtInput, read_psbt
 from keystead.chains.bitcoin.scripts import (
     OP_CODESEPARATOR,
@@ -39,7 +35,7 @@ from keystead.chains.bitcoin.scripts import (
 )
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.curves import GROUP_ORDERS
-from keystead.chains.movements import Movement, movement_facts
+from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
 from keystead.chains.transaction import (
     Description,
@@ -54,17 +50,6 @@ from keystead.primitives.unreadable import Unreadable
 _LOCKTIME_SECONDS_FROM: Final = 500_000_000
 """A locktime below this is a block height, else seconds since the epoch."""
 
-PSBT_BYTES_MAX: Final = 500_000
-"""The most bytes of a PSBT. Previous transactions make PSBTs large. In hex, this many bytes fit a request of one
-MiB."""
-
-LEGACY_BYTES_HASHED_MAX: Final = 32_000_000
-"""The most bytes that all digests of one transaction hash. Before SegWit, the digest of each input is over the
-whole transaction. The 675 inputs that nodes relay need 19 MB."""
-
-_REDEEM_SCRIPT_BYTES_MAX: Final = 520
-_WITNESS_SCRIPT_BYTES_MAX: Final = 10_000
-
 
 class _InputRules(msgspec.Struct, frozen=True):
     """The records that an input of the account must have and must not have, for one kind of script, beside those
@@ -77,12 +62,12 @@ class _InputRules(msgspec.Struct, frozen=True):
 
 _FINAL = (InputKeyType.FINAL_SCRIPTSIG, InputKeyType.FINAL_SCRIPTWITNESS)
 _SCRIPTS = (InputKeyType.REDEEM_SCRIPT, InputKeyType.WITNESS_SCRIPT)
-_RULES: Final[Mapping[ScriptKind, _InputRules]] = {
-    ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
-    ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
-    ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
-    ScriptKind.P2TR: _InputRules(
+_RULES: Final[Mapping[bitcoin.ScriptKind, _InputRules]] = {
+    bitcoin.ScriptKind.P2PKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    bitcoin.ScriptKind.P2SH: _InputRules((InputKeyType.REDEEM_SCRIPT,), (InputKeyType.WITNESS_SCRIPT, *_FINAL)),
+    bitcoin.ScriptKind.P2WPKH: _InputRules((), (*_SCRIPTS, *_FINAL)),
+    bitcoin.ScriptKind.P2WSH: _InputRules((InputKeyType.WITNESS_SCRIPT,), (InputKeyType.REDEEM_SCRIPT, *_FINAL)),
+    bitcoin.ScriptKind.P2TR: _InputRules(
         (),
         (
             InputKeyType.TAP_LEAF_SCRIPT,
@@ -100,8 +85,8 @@ class _SigningAccount(msgspec.Struct, frozen=True):
     """The account that signs. `script`: the script that its address pays to."""
 
     party: Party
-    kind: ScriptKind
-    network: AddressPrefixes
+    kind: bitcoin.ScriptKind
+    network: bitcoin.AddressPrefixes
     script: bytes
 
 
@@ -120,8 +105,8 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
     for psbt_input in own:
         _check_own(account, psbt_input)
     if (
-        account.kind in (ScriptKind.P2PKH, ScriptKind.P2SH)
-        and len(own) * psbt.transaction_bytes > LEGACY_BYTES_HASHED_MAX
+        account.kind in (bitcoin.ScriptKind.P2PKH, bitcoin.ScriptKind.P2SH)
+        and len(own) * psbt.transaction_bytes > bounds.LEGACY_BYTES_HASHED_MAX
     ):
         raise unparsable(
             f"{len(own)} inputs of {account.kind} in a transaction of {psbt.transaction_bytes} bytes are too many "
@@ -141,7 +126,9 @@ def parse_bitcoin(unsigned: bytes, party: Party) -> UnsignedTransaction:
         )
 
     return UnsignedTransaction(
-        scheme=SignatureScheme.SCHNORR_KEY_PATH if account.kind is ScriptKind.P2TR else SignatureScheme.ECDSA,
+        scheme=SignatureScheme.SCHNORR_KEY_PATH
+        if account.kind is bitcoin.ScriptKind.P2TR
+        else SignatureScheme.ECDSA,
         messages=tuple(_digest(account, psbt_input, psbt, digests) for psbt_input in own),
         movements=view.movements,
         describe=view.describe,
@@ -154,19 +141,19 @@ def view_bitcoin(unsigned: bytes, sign_with: str) -> TransactionView:
 
     Raises InvalidRequest as `parse_bitcoin` does.
     """
-    psbt, network = _read(unsigned), network_of(sign_with)
+    psbt, network = _read(unsigned), bitcoin.network_of(sign_with)
     scripts = (output.script for output in (*psbt.spent, *psbt.transaction.outputs))
     own = next((script for script in scripts if address_of(script, network) == sign_with), b"")
     return _view(psbt, own, {own}, network)
 
 
 def _read(unsigned: bytes) -> Psbt:
-    if len(unsigned) > PSBT_BYTES_MAX:
-        raise unparsable(f"it has {len(unsigned)} bytes; a PSBT has at most {PSBT_BYTES_MAX}")
+    if len(unsigned) > bounds.PSBT_BYTES_MAX:
+        raise unparsable(f"it has {len(unsigned)} bytes; a PSBT has at most {bounds.PSBT_BYTES_MAX}")
     return read_psbt(unsigned)
 
 
-def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: AddressPrefixes) -> TransactionView:
+def _view(psbt: Psbt, own: bytes, signed: Collection[bytes], network: bitcoin.AddressPrefixes) -> TransactionView:
     """`own`: the script that the address of the account pays to. `signed`: the scripts for which the account
     signs."""
     fee = sum(output.satoshis for output in psbt.spent) - sum(
@@ -196,7 +183,7 @@ def _are_amounts_proven(psbt: Psbt, signed: Collection[bytes]) -> bool:
     (`psbt`). It also is if the account signs for P2TR, because such a signature commits to the amounts of all
     inputs (BIP-341).
     """
-    return any(kind_of(script) is ScriptKind.P2TR for script in signed) or all(
+    return any(kind_of(script) is bitcoin.ScriptKind.P2TR for script in signed) or all(
         psbt_input.has(InputKeyType.NON_WITNESS_UTXO) for psbt_input in psbt.inputs
     )
 
@@ -212,12 +199,12 @@ def _account(party: Party) -> _SigningAccount:
     return _SigningAccount(party, kind, network, _SCRIPT_OF[kind](party.compressed))
 
 
-_SCRIPT_OF: Final[Mapping[ScriptKind, Callable[[bytes], bytes]]] = {
-    ScriptKind.P2PKH: lambda key: p2pkh(hash160(key)),
-    ScriptKind.P2SH: lambda key: p2sh(single_key_script(key)),
-    ScriptKind.P2WPKH: lambda key: p2wpkh(hash160(key)),
-    ScriptKind.P2WSH: lambda key: p2wsh(single_key_script(key)),
-    ScriptKind.P2TR: p2tr,
+_SCRIPT_OF: Final[Mapping[bitcoin.ScriptKind, Callable[[bytes], bytes]]] = {
+    bitcoin.ScriptKind.P2PKH: lambda key: p2pkh(bitcoin.hash160(key)),
+    bitcoin.ScriptKind.P2SH: lambda key: p2sh(bitcoin.single_key_script(key)),
+    bitcoin.ScriptKind.P2WPKH: lambda key: p2wpkh(bitcoin.hash160(key)),
+    bitcoin.ScriptKind.P2WSH: lambda key: p2wsh(bitcoin.single_key_script(key)),
+    bitcoin.ScriptKind.P2TR: p2tr,
 }
 
 
@@ -230,7 +217,7 @@ def _is_own(account: _SigningAccount, psbt_input: PsbtInput, psbt: Psbt) -> bool
     if spent == account.script:
         return True
     return (
-        account.kind in (ScriptKind.P2SH, ScriptKind.P2WSH)
+        account.kind in (bitcoin.ScriptKind.P2SH, bitcoin.ScriptKind.P2WSH)
         and kind_of(spent) is account.kind
         and _has_key(account, psbt_input, spent)
     )
@@ -242,9 +229,9 @@ def _has_key(account: _SigningAccount, psbt_input: PsbtInput, spent: bytes) -> b
         psbt_input.get(InputKeyType.REDEEM_SCRIPT),
         psbt_input.get(InputKeyType.WITNESS_SCRIPT),
     )
-    if account.kind is ScriptKind.P2WSH:
+    if account.kind is bitcoin.ScriptKind.P2WSH:
         return witness_script is not None and p2wsh(witness_script) == spent and key in witness_script
-    nested = p2wpkh(hash160(key))
+    nested = p2wpkh(bitcoin.hash160(key))
     if spent == p2sh(nested):
         return True
     if redeem_script is None or p2sh(redeem_script) != spent:
@@ -272,15 +259,15 @@ def _check_own(account: _SigningAccount, psbt_input: PsbtInput) -> None:
 def _digest(account: _SigningAccount, psbt_input: PsbtInput, psbt: Psbt, digests: Digests) -> bytes:
     spent = psbt.spent[psbt_input.number].script
     match account.kind:
-        case ScriptKind.P2PKH:
+        case bitcoin.ScriptKind.P2PKH:
             return digests.legacy(psbt_input.number, spent)
-        case ScriptKind.P2WPKH:
+        case bitcoin.ScriptKind.P2WPKH:
             return digests.segwit(psbt_input.number, p2pkh(spent[2:]))
-        case ScriptKind.P2SH:
+        case bitcoin.ScriptKind.P2SH:
             return digests.legacy(psbt_input.number, _script(psbt_input, InputKeyType.REDEEM_SCRIPT, spent))
-        case ScriptKind.P2WSH:
+        case bitcoin.ScriptKind.P2WSH:
             return digests.segwit(psbt_input.number, _script(psbt_input, InputKeyType.WITNESS_SCRIPT, spent))
-        case ScriptKind.P2TR:
+        case bitcoin.ScriptKind.P2TR:
             return digests.taproot(psbt_input.number)
         case _:
             assert_never(account.kind)
@@ -291,12 +278,12 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
     script, name = psbt_input.get(field), field.name.lower()
     assert script is not None  # as the rules say
     legacy = field is InputKeyType.REDEEM_SCRIPT
-    limit = _REDEEM_SCRIPT_BYTES_MAX if legacy else _WITNESS_SCRIPT_BYTES_MAX
+    limit = bounds.REDEEM_SCRIPT_BYTES_MAX if legacy else bounds.WITNESS_SCRIPT_BYTES_MAX
     if len(script) > limit:
         raise psbt_input.refusal(f"its {name} has {len(script)} bytes, at most {limit} are possible")
     if (p2sh if legacy else p2wsh)(script) != spent:
         raise psbt_input.refusal(f"its {name} is not the script that is paid to")
-    if legacy and kind_of(script) in (ScriptKind.P2WPKH, ScriptKind.P2WSH):
+    if legacy and kind_of(script) in (bitcoin.ScriptKind.P2WPKH, bitcoin.ScriptKind.P2WSH):
         raise psbt_input.refusal(f"SegWit nested in P2SH is not signed: its {name} is {kind_of(script)}")
     if OP_CODESEPARATOR in operations(script):
         raise psbt_input.refusal(f"its {name} has an OP_CODESEPARATOR, which is not signed")
@@ -305,7 +292,7 @@ def _script(psbt_input: PsbtInput, field: InputKeyType, spent: bytes) -> bytes:
 
 def _record(account: _SigningAccount, signature: Signature) -> tuple[bytes, bytes]:
     """The key and the value of the record of a signature."""
-    if account.kind is ScriptKind.P2TR:
+    if account.kind is bitcoin.ScriptKind.P2TR:
         return bytes([InputKeyType.TAP_KEY_SIG]), signature.r + signature.s
     r, s = int.from_bytes(signature.r), int.from_bytes(signature.s)
     # Nodes relay only the lower of the two possible s (BIP-146).
@@ -318,7 +305,7 @@ _NO_KIND: Final = Unreadable("the script of the output is of no kind that has a 
 
 
 def _facts(
-    psbt: Psbt, network: AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
+    psbt: Psbt, network: bitcoin.AddressPrefixes, moved: Sequence[Movement], fee: int | Unreadable
 ) -> BitcoinTransaction:
     transaction = psbt.transaction
     seconds = transaction.locktime >= _LOCKTIME_SECONDS_FROM
@@ -346,3 +333,33 @@ def _facts(
 def _address_type(script: bytes) -> str | Unreadable:
     kind = kind_of(script)
     return _NO_KIND if kind is None else kind.lower()
+
+
+def movements(psbt: Psbt, own: bytes, network: AddressPrefixes, fee: int | Unreadable) -> Sequence[Movement]:
+    """`own`: the script that the address of the account pays to. What pays back to it is change.
+
+    What pays to another script that the account can spend is a payment, also where an input spends that script:
+    somebody else may have made it, and be able to spend from it as well.
+    """
+    foreign = any(spent.script != own for spent in psbt.spent)
+    sender = Unreadable("inputs of other scripts are spent, too") if foreign else address_of(own, network)
+    paid = [output for output in psbt.transaction.outputs if output.satoshis and output.script != own]
+    return (
+        *(
+            Movement(
+                kind=MovementKind.TRANSFER,
+                name="output",
+                asset=NATIVE,
+                from_=sender,
+                to=recipient(output, network),
+                amount=output.satoshis,
+            )
+            for output in paid
+        ),
+        Movement(kind=MovementKind.FEE, name="fee", asset=NATIVE, from_=sender, to=NOBODY, amount=fee),
+    )
+
+
+def recipient(output: TxOutput, network: AddressPrefixes) -> str:
+    """The address that an output pays to; its script in hex if no address is paid."""
+    return address_of(output.script, network) or output.script.hex()

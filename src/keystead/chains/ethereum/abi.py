@@ -18,12 +18,10 @@ from typing import Any, ClassVar, Final, TypeAlias, assert_never
 
 import msgspec
 
-WORD: Final = 32
-NESTING_MAX: Final = 32
-"""How deep tuples and arrays may be nested."""
+from keystead.chains.bounds import ABI_NESTING_MAX, ABI_STATIC_BYTES_MAX
 
-STATIC_BYTES_MAX: Final = 1_048_576
-"""The most bytes of a value of a fixed size. Calldata is never as long, so a larger type is of no use."""
+WORD: Final = 32
+
 
 READS_PER_BYTE: Final = 4
 """How often each byte of the arguments may be read on average. Few encoders share equal values by pointers."""
@@ -143,8 +141,8 @@ def split_dimensions(written: str) -> tuple[str, list[int | None]]:
     while item and (dimension := _DIMENSION.match(written, at)):
         dimensions.append(int(dimension[1]) if dimension[1] else None)
         at = dimension.end()
-        if len(dimensions) > NESTING_MAX:
-            raise NotAbiType(f"unknown type {written[:100]!r}: arrays are nested more than {NESTING_MAX} deep")
+        if len(dimensions) > ABI_NESTING_MAX:
+            raise NotAbiType(f"unknown type {written[:100]!r}: arrays are nested more than {ABI_NESTING_MAX} deep")
     if item is None or at != len(written):
         raise NotAbiType(f"unknown type {written[:100]!r}")
     return item[0], dimensions
@@ -171,8 +169,8 @@ def tuple_of(members: Sequence[AbiType]) -> Tuple:
 
 
 def _require_possible(size: int) -> None:
-    if size > STATIC_BYTES_MAX:
-        raise NotAbiType(f"the values of a type have {size} bytes; at most {STATIC_BYTES_MAX} are allowed")
+    if size > ABI_STATIC_BYTES_MAX:
+        raise NotAbiType(f"the values of a type have {size} bytes; at most {ABI_STATIC_BYTES_MAX} are allowed")
 
 
 def decode(kind: Tuple, data: bytes) -> list[Any]:

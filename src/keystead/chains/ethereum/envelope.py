@@ -1,4 +1,5 @@
-"""The items of transactions of Ethereum and compatible networks: integers, addresses, access lists.
+"""The items of transactions of Ethereum and compatible networks: integers, addresses, access lists,
+authorizations (EIP-7702).
 
 Here: strict readers, which name the field that they refuse. Not here: which fields a transaction has.
 """
@@ -10,15 +11,14 @@ from typing import Any, Final
 
 from keystead.api.enums import AddressFormat
 from keystead.chains.addresses.formats import address as address_of
+from keystead.chains.bounds import ETHEREUM_TRANSACTION_BYTES_MAX, NONCE_MAX
 from keystead.chains.curves import PublicKey
 from keystead.chains.ethereum import rlp
-from keystead.chains.ethereum.facts import CREATES_A_CONTRACT
+from keystead.chains.ethereum.facts import CREATES_A_CONTRACT, AuthorizationFacts
 from keystead.chains.ethereum.rlp import Item
+from keystead.chains.movements import UNLIMITED, Movement, MovementKind
 from keystead.chains.transaction import Party, unparsable
 from keystead.primitives.unreadable import Unreadable
-
-TRANSACTION_BYTES_MAX: Final = 131_072
-"""Nodes accept at most 128 KiB for a transaction without its blobs."""
 
 ReadItem = Callable[[Item, str], Any]
 """From an item and the name of its field to the value. Raises InvalidRequest, naming the field."""
@@ -29,8 +29,8 @@ Fields = Sequence[tuple[str, ReadItem]]
 
 def read_list(payload: bytes, what: str) -> list[Item]:
     """The items of the payload, which is a list. Raises InvalidRequest."""
-    if len(payload) > TRANSACTION_BYTES_MAX:
-        raise unparsable(f"{what}: {len(payload)} bytes; at most {TRANSACTION_BYTES_MAX} are possible")
+    if len(payload) > ETHEREUM_TRANSACTION_BYTES_MAX:
+        raise unparsable(f"{what}: {len(payload)} bytes; at most {ETHEREUM_TRANSACTION_BYTES_MAX} are possible")
     try:
         items = rlp.decode(payload)
     except rlp.NotRlp as refused:
@@ -81,14 +81,10 @@ def positive(bits: int) -> ReadItem:
     return read
 
 
-_NONCE_MAX: Final = 2**64 - 2
-"""EIP-2681."""
-
-
 def nonce(item: Item, name: str) -> int:
     value: int = integer(64)(item, name)
-    if value > _NONCE_MAX:
-        raise unparsable(f"`{name}`: it is above {_NONCE_MAX}, and no node takes such a transaction")
+    if value > NONCE_MAX:
+        raise unparsable(f"`{name}`: it is above {NONCE_MAX}, and no node takes such a transaction")
     return value
 
 
@@ -176,3 +172,23 @@ def address_text(value: bytes) -> str:
 def recipient(value: bytes) -> str | Unreadable:
     """The recipient of a transaction or call, as policies see it. b"" creates a contract."""
     return hex_text(value) if value else CREATES_A_CONTRACT
+
+
+_EVERY_CHAIN: Final = Unreadable("an authorization for chain 0 holds on every chain", literal=0)
+
+
+def authorization_facts(address: str, chain_id: int, nonce: int) -> AuthorizationFacts:
+    """`address`: as 0x and hex digits in lower case. `chain_id`: 0 for every chain, which is equal to no other."""
+    return {"address": address, "chain_id": chain_id or _EVERY_CHAIN, "nonce": nonce}
+
+
+def authorization_movement(address: str) -> Movement:
+    """The code of this address controls the account that signed the authorization."""
+    return Movement(
+        kind=MovementKind.AUTHORITY,
+        name="authorization",
+        asset=Unreadable("all that the account has"),
+        from_=Unreadable("the account that signed the authorization"),
+        to=address,
+        amount=UNLIMITED,
+    )

@@ -12,25 +12,12 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from keystead.chains.ethereum.abi import (
-    NESTING_MAX,
-    AbiType,
-    NotAbiType,
-    NotDecodable,
-    Tuple,
-    array_of,
-    decode,
-    elementary_type,
-    split_dimensions,
-    tuple_of,
-)
+from keystead.chains.bounds import ABI_ENTRIES_MAX, ABI_NESTING_MAX
+from keystead.chains.ethereum import abi
 from keystead.chains.ethereum.facts import ContractCall
 from keystead.chains.interface_text import InterfaceName, first_repeated, invalid_interface, read_json
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
-
-ENTRIES_MAX: Final = 5_000
-"""The most entries (functions, events and so on) of one ABI. Compiled contracts have at most some hundreds."""
 
 SELECTOR_BYTES: Final = 4
 """The first four bytes of calldata name the function: keccak-256 of its signature."""
@@ -72,30 +59,30 @@ class AbiEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", forbid_unk
 _ABI = msgspec.json.Decoder(tuple[AbiEntry, ...])
 
 
-def _tuple_of(parameters: Sequence[AbiParameter], known: dict[str, AbiType], depth: int = 0) -> Tuple:
-    return tuple_of([_type(parameter, known, depth) for parameter in parameters])
+def _tuple_of(parameters: Sequence[AbiParameter], known: dict[str, abi.AbiType], depth: int = 0) -> abi.Tuple:
+    return abi.tuple_of([_type(parameter, known, depth) for parameter in parameters])
 
 
-def _type(parameter: AbiParameter, known: dict[str, AbiType], depth: int) -> AbiType:
+def _type(parameter: AbiParameter, known: dict[str, abi.AbiType], depth: int) -> abi.AbiType:
     """The type of a parameter. `known`: the elementary types that were met, by name; the function adds to it.
     Nearly all parameters have one of a few types. Raises NotAbiType."""
     if parameter.type in known and not parameter.components:
         return known[parameter.type]
-    item, dimensions = split_dimensions(parameter.type)
+    item, dimensions = abi.split_dimensions(parameter.type)
     depth += len(dimensions)
-    if depth > NESTING_MAX:
-        raise NotAbiType(f"tuples and arrays are nested more than {NESTING_MAX} deep")
+    if depth > ABI_NESTING_MAX:
+        raise abi.NotAbiType(f"tuples and arrays are nested more than {ABI_NESTING_MAX} deep")
     if (item == "tuple") is not bool(parameter.components):
-        raise NotAbiType(f"type {parameter.type[:100]!r}: a tuple has `components`, and no other type has them")
+        raise abi.NotAbiType(f"type {parameter.type[:100]!r}: a tuple has `components`, and no other type has them")
     if item == "tuple":
-        kind: AbiType = _tuple_of(parameter.components, known, depth + 1)
+        kind: abi.AbiType = _tuple_of(parameter.components, known, depth + 1)
     else:
-        plain = elementary_type(item)
+        plain = abi.elementary_type(item)
         if plain is None:
-            raise NotAbiType(f"unknown type {parameter.type[:100]!r}")
+            raise abi.NotAbiType(f"unknown type {parameter.type[:100]!r}")
         kind = known[item] = plain
     for size in dimensions:
-        kind = array_of(kind, size)
+        kind = abi.array_of(kind, size)
     return kind
 
 
@@ -105,7 +92,7 @@ class ContractFunction(msgspec.Struct, frozen=True):
     name: str
     signature: str
     names: tuple[str, ...]
-    arguments: Tuple
+    arguments: abi.Tuple
 
 
 class ContractAbi(msgspec.Struct, frozen=True):
@@ -118,10 +105,10 @@ class ContractAbi(msgspec.Struct, frozen=True):
         """The functions of an ABI. Raises InvalidRequest if a member of it is not understood, or if a call could be
         read in two ways: two functions with one selector, two arguments of one name."""
         functions: dict[bytes, ContractFunction] = {}
-        known: dict[str, AbiType] = {}
+        known: dict[str, abi.AbiType] = {}
         entries: tuple[AbiEntry, ...] = read_json(_ABI, text, _WHAT)
-        if len(entries) > ENTRIES_MAX:
-            raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ENTRIES_MAX} are allowed")
+        if len(entries) > ABI_ENTRIES_MAX:
+            raise invalid_interface(_WHAT, f"{len(entries)} entries; at most {ABI_ENTRIES_MAX} are allowed")
         for index, entry in enumerate(entries):
             where = f"entry {index} ({entry.name[:100]})"
             if not entry.name and entry.type in ("function", "event", "error"):
@@ -129,7 +116,7 @@ class ContractAbi(msgspec.Struct, frozen=True):
             try:
                 arguments = _tuple_of(entry.inputs, known)
                 _tuple_of(entry.outputs, known)
-            except NotAbiType as refused:
+            except abi.NotAbiType as refused:
                 raise invalid_interface(_WHAT, f"{where}: {refused}") from None
             if entry.type == "function":
                 _add_function(functions, entry, arguments, where)
@@ -146,8 +133,8 @@ class ContractAbi(msgspec.Struct, frozen=True):
         if function is None:
             return unreadable_call(f"the uploaded interface has no function 0x{selector.hex()}")
         try:
-            values = decode(function.arguments, calldata[SELECTOR_BYTES:])
-        except NotDecodable as refused:
+            values = abi.decode(function.arguments, calldata[SELECTOR_BYTES:])
+        except abi.NotDecodable as refused:
             return unreadable_call(f"the call does not fit the uploaded interface: {refused}")
         return {
             "function_name": function.name,
@@ -166,7 +153,9 @@ def unreadable_call(reason: str) -> ContractCall:
     }
 
 
-def _add_function(functions: dict[bytes, ContractFunction], entry: AbiEntry, arguments: Tuple, where: str) -> None:
+def _add_function(
+    functions: dict[bytes, ContractFunction], entry: AbiEntry, arguments: abi.Tuple, where: str
+) -> None:
     """Add a function. Raises InvalidRequest if a call of it could be read in two ways.
 
     Old versions of web3.js also read a name with the types in it, such as "transfer(address,uint256)".

@@ -8,12 +8,12 @@ takes half a gigabyte of memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
+
+from keystead.chains.bounds import RLP_DEPTH_MAX
 
 Item: TypeAlias = "bytes | list[Item]"
 
-DEPTH_MAX: Final = 6
-"""How deep lists may be nested. An access list inside a transaction makes four levels."""
 
 _STRING, _LIST, _SHORT_MAX = 0x80, 0xC0, 55
 
@@ -56,8 +56,8 @@ def _item(data: bytes, at: int, limit: int, depth: int) -> tuple[Item, int]:
         if size == 1 and data[start] < _STRING:
             raise NotRlp(f"the item at byte {at} is not in its shortest form")
         return data[start:end], end
-    if depth == DEPTH_MAX:
-        raise NotRlp(f"lists are nested more than {DEPTH_MAX} deep")
+    if depth == RLP_DEPTH_MAX:
+        raise NotRlp(f"lists are nested more than {RLP_DEPTH_MAX} deep")
     items: list[Item] = []
     while start < end:
         item, start = _item(data, start, end, depth + 1)

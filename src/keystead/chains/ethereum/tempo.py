@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from keystead.api.enums import Curve
+from keystead.chains import transaction
 from keystead.chains.contract_interfaces import ParsedInterface
 from keystead.chains.ethereum import envelope, rlp
 from keystead.chains.ethereum.facts import TempoTransaction
@@ -21,14 +22,6 @@ from keystead.chains.ethereum.movements import call_movements, creation_movement
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.movements import NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.chains.transaction import (
-    Description,
-    Party,
-    TransactionView,
-    UnsignedTransaction,
-    require_curve,
-    unparsable,
-)
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
 
@@ -40,13 +33,13 @@ _UINT64, _UINT256 = envelope.integer(64), envelope.integer(256)
 def _fee_payer(item: Item, name: str) -> bool:
     """Whether another account pays the fee: then the sender signs a zero byte in this field, otherwise no bytes."""
     if item not in (b"", b"\0"):
-        raise unparsable(f"`{name}`: before the sender has signed, it is empty or 00")
+        raise transaction.unparsable(f"`{name}`: before the sender has signed, it is empty or 00")
     return item == b"\0"
 
 
 def _nothing(item: Item, name: str) -> None:
     if item != []:
-        raise unparsable(f"`{name}`: only an empty list is supported")
+        raise transaction.unparsable(f"`{name}`: only an empty list is supported")
 
 
 _CALL: Final = envelope.record(to=envelope.destination, value=_UINT256, input=envelope.data)
@@ -67,12 +60,12 @@ _FIELDS: Final[envelope.Fields] = (
 )
 
 
-def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
+def parse_tempo(unsigned: bytes, party: transaction.Party) -> transaction.UnsignedTransaction:
     """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
-    require_curve(party, Curve.SECP256K1, "Tempo")
+    transaction.require_curve(party, Curve.SECP256K1, "Tempo")
     items = _items(unsigned)
     view = _view(items, envelope.sender(party))
-    return UnsignedTransaction(
+    return transaction.UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(keccak256(unsigned),),
         movements=view.movements,
@@ -81,32 +74,34 @@ def parse_tempo(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def view_tempo(unsigned: bytes, sender: str) -> TransactionView:
+def view_tempo(unsigned: bytes, sender: str) -> transaction.TransactionView:
     """What an unsigned transaction of this sender says. Raises InvalidRequest as `parse_tempo` does."""
     return _view(_items(unsigned), sender.lower())
 
 
 def _items(unsigned: bytes) -> list[Item]:
     if unsigned[:1] != bytes([TYPE_BYTE]):
-        raise unparsable("a Tempo transaction begins with the byte 0x76")
+        raise transaction.unparsable("a Tempo transaction begins with the byte 0x76")
     items = envelope.read_list(unsigned[1:], "a Tempo transaction")
     if len(items) != len(_FIELDS):
-        raise unparsable(
+        raise transaction.unparsable(
             f"a Tempo transaction has {len(_FIELDS)} items before it is signed, not {len(items)}: "
             f"{', '.join(name for name, _ in _FIELDS)}"
         )
     return items
 
 
-def _view(items: Sequence[Item], sender: str) -> TransactionView:
+def _view(items: Sequence[Item], sender: str) -> transaction.TransactionView:
     fields = envelope.read_fields(items, _FIELDS)
     if 0 < fields["valid_before"] <= fields["valid_after"]:
-        raise unparsable("`valid_before`: it is not after `valid_after`, and no node takes such a transaction")
+        raise transaction.unparsable(
+            "`valid_before`: it is not after `valid_after`, and no node takes such a transaction"
+        )
     movements = (
         *(movement for call in fields["calls"] for movement in _call_movements(call, sender)),
         _fee(fields, sender),
     )
-    return TransactionView(movements=movements, describe=partial(_describe, fields, sender, movements))
+    return transaction.TransactionView(movements=movements, describe=partial(_describe, fields, sender, movements))
 
 
 _NEW_CONTRACT: Final = Unreadable("the contract that the call creates")
@@ -136,7 +131,7 @@ def _fee(fields: Mapping[str, Any], sender: str) -> Movement:
 
 def _describe(
     fields: Mapping[str, Any], sender: str, movements: Sequence[Movement], _: Mapping[str, ParsedInterface]
-) -> Description:
+) -> transaction.Description:
     tx: TempoTransaction = {
         "chain_id": fields["chain_id"],
         "nonce": fields["nonce"],
@@ -158,7 +153,7 @@ def _describe(
         "fee": fee_of(movements),
         "movements": movement_facts(movements),
     }
-    return Description({"tempo": {"tx": tx}})
+    return transaction.Description({"tempo": {"tx": tx}})
 
 
 _NO_BOUND: Final = Unreadable("the transaction sets no such time", literal=0)

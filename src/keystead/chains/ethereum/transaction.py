@@ -13,23 +13,16 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.enums import Curve
+from keystead.chains import transaction
 from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.ethereum import envelope, rlp
-from keystead.chains.ethereum.authorizations import authorization_facts, authorization_movement
+from keystead.chains.ethereum.envelope import authorization_facts, authorization_movement
 from keystead.chains.ethereum.facts import ContractCall, EthereumTransaction
 from keystead.chains.ethereum.interfaces import SELECTOR_BYTES, ContractAbi, unreadable_call
 from keystead.chains.ethereum.movements import call_movements, created_address, creation_movements
 from keystead.chains.ethereum.rlp import Item
 from keystead.chains.movements import NATIVE, NOBODY, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.chains.transaction import (
-    Description,
-    Party,
-    TransactionView,
-    UnsignedTransaction,
-    require_curve,
-    unparsable,
-)
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
 
@@ -78,7 +71,9 @@ def _versioned_hash(item: Item, name: str) -> bytes:
     """The hash of a blob's commitment (EIP-4844), the first byte of which is its version."""
     read: bytes = envelope.octets(32)(item, name)
     if read[:1] != _BLOB_HASH_VERSION:
-        raise unparsable(f"`{name}`: a versioned hash begins with 01, the only version, not with {read[:1].hex()}")
+        raise transaction.unparsable(
+            f"`{name}`: a versioned hash begins with 01, the only version, not with {read[:1].hex()}"
+        )
     return read
 
 
@@ -125,12 +120,12 @@ class _ParsedTransaction(msgspec.Struct, frozen=True):
     fields: Mapping[str, Any]
 
 
-def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
+def parse_ethereum(unsigned: bytes, party: transaction.Party) -> transaction.UnsignedTransaction:
     """Read an unsigned transaction. Raises InvalidRequest: `failed to parse transaction`, or the wrong curve."""
-    require_curve(party, Curve.SECP256K1, "Ethereum")
+    transaction.require_curve(party, Curve.SECP256K1, "Ethereum")
     parsed = _read(unsigned)
     view = _view(parsed, envelope.sender(party))
-    return UnsignedTransaction(
+    return transaction.UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(keccak256(unsigned),),
         movements=view.movements,
@@ -141,16 +136,16 @@ def parse_ethereum(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def view_ethereum(unsigned: bytes, sender: str) -> TransactionView:
+def view_ethereum(unsigned: bytes, sender: str) -> transaction.TransactionView:
     """What an unsigned transaction of this sender says. Raises InvalidRequest as `parse_ethereum` does."""
     return _view(_read(unsigned), sender.lower())
 
 
-def _view(parsed: _ParsedTransaction, sender: str) -> TransactionView:
+def _view(parsed: _ParsedTransaction, sender: str) -> transaction.TransactionView:
     to = envelope.address_text(parsed.fields["to"])
     calls = bool(to) and len(parsed.fields["data"]) >= SELECTOR_BYTES
     movements = _movements(parsed.fields, sender, to)
-    return TransactionView(
+    return transaction.TransactionView(
         movements=movements,
         contracts=(to,) if calls else (),
         describe=partial(_describe, parsed, sender, movements),
@@ -185,7 +180,7 @@ def _gas_price(fields: Mapping[str, Any]) -> int:
 
 def _read(unsigned: bytes) -> _ParsedTransaction:
     if not unsigned:
-        raise unparsable("the transaction is empty")
+        raise transaction.unparsable("the transaction is empty")
     return _read_legacy(unsigned) if unsigned[0] >= _FIRST_LIST_BYTE else _read_typed(unsigned)
 
 
@@ -198,11 +193,11 @@ def _read_legacy(unsigned: bytes) -> _ParsedTransaction:
         case [*_, chain_id, b"", b""] if len(items) == len(_LEGACY) + 3:
             chain["chain_id"] = _UINT64(chain_id, "chain_id")
             if chain["chain_id"] == 0:
-                raise unparsable(
+                raise transaction.unparsable(
                     "`chain_id`: it is zero; a transaction that is valid on every chain has 6 items and no chain id"
                 )
         case _:
-            raise unparsable(
+            raise transaction.unparsable(
                 f"a legacy Ethereum transaction of {len(items)} items; before it is signed, it has 6, or 9 with a "
                 "chain id and two empty strings at the end (EIP-155)"
             )
@@ -213,12 +208,14 @@ def _read_legacy(unsigned: bytes) -> _ParsedTransaction:
 def _read_typed(unsigned: bytes) -> _ParsedTransaction:
     kind = unsigned[0]
     if kind not in _TYPED:
-        raise unparsable(f"Ethereum transaction type 0x{kind:02x}; supported are legacy and 0x01 to 0x04")
+        raise transaction.unparsable(
+            f"Ethereum transaction type 0x{kind:02x}; supported are legacy and 0x01 to 0x04"
+        )
     name, fields = _TYPED[kind]
     items = envelope.read_list(unsigned[1:], f"an Ethereum transaction of type 0x{kind:02x}")
     if len(items) != len(fields):
         signed = " (leave its signature out)" if len(items) == len(fields) + 3 else ""
-        raise unparsable(
+        raise transaction.unparsable(
             f"an Ethereum transaction of type 0x{kind:02x} has {len(fields)} items before it is signed, "
             f"not {len(items)}{signed}: {', '.join(name for name, _ in fields)}"
         )
@@ -230,7 +227,7 @@ def _describe(
     sender: str,
     movements: Sequence[Movement],
     interfaces: Mapping[str, ParsedInterface],
-) -> Description:
+) -> transaction.Description:
     fields = parsed.fields
     call = _call(envelope.address_text(fields["to"]), fields["data"], interfaces)
     tx: EthereumTransaction = {
@@ -254,7 +251,7 @@ def _describe(
         "fee": fee_of(movements),
         "movements": movement_facts(movements),
     }
-    return Description({"eth": {"tx": tx}})
+    return transaction.Description({"eth": {"tx": tx}})
 
 
 _VALID_ON_EVERY_CHAIN: Final = Unreadable("the transaction names no chain, and is valid on every chain")

@@ -16,14 +16,10 @@ from typing import Any, Final
 import msgspec
 
 from keystead.api.errors import InvalidRequest
+from keystead.chains import bounds
+from keystead.chains.bounds import TYPED_DATA_NESTING_MAX
 from keystead.primitives.keccak import keccak256
 from keystead.primitives.unreadable import Unreadable
-
-BYTES_MAX: Final = 131_072
-TYPES_MAX, NESTING_MAX = 100, 32
-DELIMITERS_MAX: Final = 32_768
-"""The most commas and opening brackets of a text. Their number bounds the number of values, of any type: an empty
-structure takes three characters of text and one hash."""
 
 DOMAIN: Final = "EIP712Domain"
 _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
@@ -35,9 +31,6 @@ _DOMAIN_MEMBERS: Final[Mapping[str, str]] = {
 }
 """The members of the domain with their types, in this order, if the types do not declare the domain."""
 
-TYPE_TEXT_CHARACTERS_MAX: Final = 262_144
-"""The most characters of all types as they are hashed. The text of a struct repeats the structs that it refers
-to."""
 
 _NAME = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$@:.-]{0,199}\Z")
 _ARRAY = re.compile(r"(?P<item>.*)\[(?P<size>[0-9]{0,9})\]\Z", re.DOTALL)
@@ -78,10 +71,10 @@ class _Document(msgspec.Struct, frozen=True):
 
 def parse_typed_data(text: str, field: str) -> TypedData:
     """Read typed data. Raises InvalidRequest, naming the field of the request and the place in the text."""
-    if len(text) > BYTES_MAX:
-        raise _refusal(field, f"at most {BYTES_MAX} characters of typed data")
-    if sum(map(text.count, ",[{")) > DELIMITERS_MAX:
-        raise _refusal(field, f"at most {DELIMITERS_MAX} commas and opening brackets")
+    if len(text) > bounds.TYPED_DATA_BYTES_MAX:
+        raise _refusal(field, f"at most {bounds.TYPED_DATA_BYTES_MAX} characters of typed data")
+    if sum(map(text.count, ",[{")) > bounds.TYPED_DATA_DELIMITERS_MAX:
+        raise _refusal(field, f"at most {bounds.TYPED_DATA_DELIMITERS_MAX} commas and opening brackets")
     try:
         return _read(_document(text))
     except _Malformed as refused:
@@ -200,13 +193,13 @@ class _Types:
     """The declared types, and how values of each are hashed. Each type is checked when it is first used."""
 
     def __init__(self, declared: Mapping[str, tuple[_Member, ...]]) -> None:
-        if len(declared) > TYPES_MAX:
-            raise _Malformed(f"`types`: {len(declared)} types; at most {TYPES_MAX} are allowed")
+        if len(declared) > bounds.TYPED_DATA_TYPES_MAX:
+            raise _Malformed(f"`types`: {len(declared)} types; at most {bounds.TYPED_DATA_TYPES_MAX} are allowed")
         for name, members in declared.items():
             self._check(name, members)
         self._declared = declared
         self._structs: dict[str, Encode] = {}
-        self._text_left = TYPE_TEXT_CHARACTERS_MAX
+        self._text_left = bounds.TYPED_DATA_TYPE_CHARACTERS_MAX
 
     @staticmethod
     def _check(name: str, members: tuple[_Member, ...]) -> None:
@@ -228,7 +221,7 @@ class _Types:
             text = self.text(name)
             self._text_left -= len(text)
             if self._text_left < 0:
-                raise _Malformed(f"`types`: more than {TYPE_TEXT_CHARACTERS_MAX} characters to hash")
+                raise _Malformed(f"`types`: more than {bounds.TYPED_DATA_TYPE_CHARACTERS_MAX} characters to hash")
             type_hash = keccak256(text.encode())
             members: list[tuple[str, Encode]] = []
             known = self._structs[name] = functools.partial(_struct, name, type_hash, members)
@@ -261,8 +254,8 @@ class _Types:
             kind, dimensions = member.type, 0
             while array := _ARRAY.match(kind):
                 kind, dimensions = array["item"], dimensions + 1
-                if dimensions > NESTING_MAX:
-                    raise _Malformed(f"arrays are nested more than {NESTING_MAX} deep")
+                if dimensions > TYPED_DATA_NESTING_MAX:
+                    raise _Malformed(f"arrays are nested more than {TYPED_DATA_NESTING_MAX} deep")
             if _elementary(kind) is None:
                 self._collect_structs(kind, structs)
 

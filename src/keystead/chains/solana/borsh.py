@@ -13,27 +13,9 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from keystead.chains.addresses.text import base58
-from keystead.chains.solana.layouts import (
-    Alias,
-    COption,
-    Defined,
-    Definition,
-    Enum,
-    FixedArray,
-    Float,
-    IntegerLayout,
-    Layout,
-    Members,
-    Option,
-    Parameter,
-    Plain,
-    Vec,
-)
+from keystead.chains.bounds import BORSH_NESTING_MAX, SOLANA_VALUES_MAX
+from keystead.chains.solana import layouts
 from keystead.primitives.unreadable import Unreadable
-
-VALUES_MAX: Final = 8_192
-"""Values read from one transaction. Its size does not bound values without bytes, such as empty structs."""
-_NESTING_MAX: Final = 32
 
 
 class _Undecodable(Exception):
@@ -63,7 +45,7 @@ class ValueMeter:
     """Counts the values, members of structures and generic arguments that are read from one transaction."""
 
     def __init__(self) -> None:
-        self._left = VALUES_MAX
+        self._left = SOLANA_VALUES_MAX
 
     def count(self, values: int) -> None:
         self._left -= values
@@ -72,7 +54,11 @@ class ValueMeter:
 
 
 def read_arguments(
-    arguments: Members, data: bytes, at: int, definitions: Mapping[str, Definition], meter: ValueMeter
+    arguments: layouts.Members,
+    data: bytes,
+    at: int,
+    definitions: Mapping[str, layouts.Definition],
+    meter: ValueMeter,
 ) -> dict[str, Any] | None:
     """The values of the arguments by name, read from `data`, beginning at position `at`.
 
@@ -99,7 +85,7 @@ def read_arguments(
 class _Meaning(msgspec.Struct, frozen=True):
     """The value of a generic parameter: a layout, whose own parameters `scope` resolves, or a constant."""
 
-    value: Layout | int
+    value: layouts.Layout | int
     scope: Mapping[str, _Meaning]
 
 
@@ -113,7 +99,7 @@ class _BorshReader:
         self,
         data: bytes,
         at: int,
-        definitions: Mapping[str, Definition],
+        definitions: Mapping[str, layouts.Definition],
         option_layout: _OptionLayout,
         meter: ValueMeter,
     ) -> None:
@@ -128,43 +114,43 @@ class _BorshReader:
     def is_finished(self) -> bool:
         return self._at == len(self._data)
 
-    def read_each(self, members: Members, scope: _Scope, depth: int) -> list[Any]:
+    def read_each(self, members: layouts.Members, scope: _Scope, depth: int) -> list[Any]:
         """The members in order. They are counted before they are read, because a struct may have thousands of
         members, and a transaction may use it hundreds of times."""
         self._meter.count(len(members.layouts))
         return [self.read(layout, scope, depth) for layout in members.layouts]
 
-    def read(self, layout: Layout, scope: _Scope, depth: int) -> Any:
+    def read(self, layout: layouts.Layout, scope: _Scope, depth: int) -> Any:
         self._meter.count(1)
-        if depth > _NESTING_MAX:
+        if depth > BORSH_NESTING_MAX:
             raise _Undecodable
         match layout:
-            case IntegerLayout():
+            case layouts.IntegerLayout():
                 return int.from_bytes(self._take(layout.size), "little", signed=layout.signed)
-            case Float():
+            case layouts.Float():
                 (number,) = struct.unpack(layout.form, self._take(layout.size))
                 return repr(number)
-            case Plain():
+            case layouts.Plain():
                 return self._plain(layout)
-            case Vec():
+            case layouts.Vec():
                 return [self.read(layout.item, scope, depth + 1) for _ in range(self._unsigned(4))]
-            case FixedArray():
+            case layouts.FixedArray():
                 length = _constant(layout.length, scope)
                 return [self.read(layout.item, scope, depth + 1) for _ in range(length)]
-            case Option():
+            case layouts.Option():
                 return self.read(layout.item, scope, depth + 1) if self._flag() else ABSENT
-            case COption():
+            case layouts.COption():
                 return self._coption(layout.item, scope, depth)
-            case Parameter():
+            case layouts.Parameter():
                 meaning = scope[layout.name]
                 assert not isinstance(meaning.value, int)
                 return self.read(meaning.value, meaning.scope, depth + 1)
-            case Defined():
+            case layouts.Defined():
                 return self._defined(layout, scope, depth)
             case _:
                 assert_never(layout)
 
-    def _coption(self, inner: Layout, scope: _Scope, depth: int) -> Any:
+    def _coption(self, inner: layouts.Layout, scope: _Scope, depth: int) -> Any:
         self.met_coption = True
         if self._flag(self._option_layout.tag_bytes):
             return self.read(inner, scope, depth + 1)
@@ -175,41 +161,41 @@ class _BorshReader:
                 raise _Undecodable
         return ABSENT
 
-    def _defined(self, layout: Defined, scope: _Scope, depth: int) -> Any:
+    def _defined(self, layout: layouts.Defined, scope: _Scope, depth: int) -> Any:
         definition = self._definitions[layout.name]
         self._meter.count(len(definition.parameters))
         inside = {
-            name: scope[argument.name] if isinstance(argument, Parameter) else _Meaning(argument, scope)
+            name: scope[argument.name] if isinstance(argument, layouts.Parameter) else _Meaning(argument, scope)
             for name, argument in zip(definition.parameters, layout.arguments, strict=True)
         }
         match definition.body:
-            case Members():
+            case layouts.Members():
                 return self._members(definition.body, inside, depth)
-            case Enum():
+            case layouts.Enum():
                 index = self._unsigned(1)
                 if index >= len(definition.body.variants):
                     raise _Undecodable
                 name, members = definition.body.variants[index]
                 return {name: {} if members is None else self._members(members, inside, depth)}
-            case Alias():
+            case layouts.Alias():
                 return self.read(definition.body.target, inside, depth + 1)
             case _:
                 assert_never(definition.body)
 
-    def _members(self, members: Members, scope: _Scope, depth: int) -> Any:
+    def _members(self, members: layouts.Members, scope: _Scope, depth: int) -> Any:
         """The members of a struct or variant: a map if they have names, otherwise a list."""
         values = self.read_each(members, scope, depth + 1)
         return values if members.names is None else dict(zip(members.names, values, strict=True))
 
-    def _plain(self, kind: Plain) -> Any:
+    def _plain(self, kind: layouts.Plain) -> Any:
         match kind:
-            case Plain.BOOL:
+            case layouts.Plain.BOOL:
                 return self._flag()
-            case Plain.PUBLIC_KEY:
+            case layouts.Plain.PUBLIC_KEY:
                 return base58(self._take(32))
-            case Plain.BYTES:
+            case layouts.Plain.BYTES:
                 return self._take(self._unsigned(4)).hex()
-            case Plain.STRING:
+            case layouts.Plain.STRING:
                 try:
                     return self._take(self._unsigned(4)).decode()
                 except UnicodeDecodeError:
@@ -234,7 +220,7 @@ class _BorshReader:
         return taken
 
 
-def _constant(length: int | Parameter, scope: _Scope) -> int:
+def _constant(length: int | layouts.Parameter, scope: _Scope) -> int:
     if isinstance(length, int):
         return length
     value = scope[length.name].value

@@ -13,11 +13,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from keystead.api.errors import InvalidRequest
+from keystead.chains.bounds import IDL_DISCRIMINATOR_BYTES_MAX
 from keystead.chains.interface_text import InterfaceName, invalid_interface, read_json
 
 WHAT: Final = "a Solana IDL"
-DISCRIMINATOR_BYTES_MAX: Final = 64
-"""The most bytes of a discriminator. Anchor uses 8 bytes, other frameworks 1 or 4."""
 
 Byte = Annotated[int, Meta(ge=0, le=255)]
 Ignored: TypeAlias = Any
@@ -171,7 +170,7 @@ class IdlInstruction(_DeclaredMembers, frozen=True, gc=False):
     name: InterfaceName
     accounts: tuple[IdlAccount, ...]
     args: tuple[IdlField, ...]
-    discriminator: Annotated[tuple[Byte, ...], Meta(max_length=DISCRIMINATOR_BYTES_MAX)] | None = None
+    discriminator: Annotated[tuple[Byte, ...], Meta(max_length=IDL_DISCRIMINATOR_BYTES_MAX)] | None = None
     discriminant: IdlDiscriminant | None = None
     legacy_optional_accounts_strategy: bool | None = None
     default_optional_accounts: bool | None = None

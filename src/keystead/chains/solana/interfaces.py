@@ -14,30 +14,18 @@ from typing import Final
 
 import msgspec
 
-from keystead.chains.interface_text import NAME_CHARACTERS_MAX, first_repeated
+from keystead.chains import bounds
+from keystead.chains.interface_text import first_repeated
 from keystead.chains.solana.borsh import ValueMeter, read_arguments
 from keystead.chains.solana.facts import AccountKey, ParsedInstruction
-from keystead.chains.solana.idl import (
-    DISCRIMINATOR_BYTES_MAX,
-    Idl,
-    IdlAccount,
-    IdlDiscriminant,
-    IdlInstruction,
-    read_idl,
-    refused,
-)
-from keystead.chains.solana.layouts import NESTING_MAX, Definition, Layouts, Members
+from keystead.chains.solana.idl import Idl, IdlAccount, IdlDiscriminant, IdlInstruction, read_idl, refused
+from keystead.chains.solana.layouts import Definition, Layouts, Members
 from keystead.primitives.unreadable import Unreadable
 
 _ANCHOR_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*|[a-z][a-z0-9_]*", re.ASCII)
 _BEFORE_DIGIT = re.compile(r"(?<=[a-z0-9])(?=[0-9])")
 _DIGITS_MAX: Final = 4
 """The most digits in a name in camel case whose discriminator is computed. Each of them doubles the readings."""
-
-INSTRUCTIONS_MAX: Final = 1_000
-"""The most instructions of one IDL. Programs have at most some hundreds."""
-
-_ACCOUNTS_MAX: Final = 255
 
 
 class _Accounts(msgspec.Struct, frozen=True):
@@ -82,8 +70,10 @@ class ProgramIdl(msgspec.Struct, frozen=True):
         """The instructions of an IDL. Raises InvalidRequest if a member of it is not understood, a type that an
         instruction needs cannot be read, or some data could be of two instructions."""
         idl = read_idl(text)
-        if len(idl.instructions) > INSTRUCTIONS_MAX:
-            raise refused(f"{len(idl.instructions)} instructions; at most {INSTRUCTIONS_MAX} are allowed")
+        if len(idl.instructions) > bounds.IDL_INSTRUCTIONS_MAX:
+            raise refused(
+                f"{len(idl.instructions)} instructions; at most {bounds.IDL_INSTRUCTIONS_MAX} are allowed"
+            )
         layouts = Layouts(idl)
         instructions: dict[bytes, _DeclaredInstruction] = {}
         for declared in idl.instructions:
@@ -109,7 +99,7 @@ class ProgramIdl(msgspec.Struct, frozen=True):
         bytes hexadecimal digits; floats their decimal text; an absent option an Unreadable; a struct a map; a
         variant of an enum a map of its name to its fields, or to an empty map.
         """
-        lengths = range(min(len(data), DISCRIMINATOR_BYTES_MAX) + 1)
+        lengths = range(min(len(data), bounds.IDL_DISCRIMINATOR_BYTES_MAX) + 1)
         discriminator = next((data[:length] for length in lengths if data[:length] in self.instructions), None)
         if discriminator is None:
             return Unreadable("the uploaded interface has no such instruction")
@@ -183,8 +173,8 @@ def _accounts(instruction: IdlInstruction, where: str) -> _Accounts:
     twice = first_repeated(names)
     if twice is not None:
         raise refused(f"{where}: two accounts are named {twice[:100]!r}")
-    if len(names) > _ACCOUNTS_MAX:
-        raise refused(f"{where}: {len(names)} accounts; the network allows at most {_ACCOUNTS_MAX}")
+    if len(names) > bounds.IDL_ACCOUNTS_MAX:
+        raise refused(f"{where}: {len(names)} accounts; the network allows at most {bounds.IDL_ACCOUNTS_MAX}")
     optional = [place for place, (_, is_optional) in enumerate(accounts) if is_optional]
     certain = optional[0] if optional and _may_leave_out(instruction) else len(names)
     return _Accounts(names, certain, len(names) - len(optional))
@@ -204,15 +194,15 @@ def _flattened(
 ) -> Iterator[tuple[str, bool]]:
     """The names of the accounts in order, and whether they may be absent. Those in a group are named group.account;
     a group has no account of its own."""
-    if depth > NESTING_MAX:
-        raise refused(f"{where}: accounts are nested more than {NESTING_MAX} deep")
+    if depth > bounds.IDL_NESTING_MAX:
+        raise refused(f"{where}: accounts are nested more than {bounds.IDL_NESTING_MAX} deep")
     for account in accounts:
         is_optional = account.optional or account.is_optional
         name = group + account.name
-        if len(name) > NAME_CHARACTERS_MAX:
+        if len(name) > bounds.INTERFACE_NAME_CHARACTERS_MAX:
             raise refused(
                 f"{where}: account {account.name[:100]!r}: with its groups, its name has {len(name)} characters; "
-                f"at most {NAME_CHARACTERS_MAX} are allowed"
+                f"at most {bounds.INTERFACE_NAME_CHARACTERS_MAX} are allowed"
             )
         if account.accounts is msgspec.UNSET:
             yield name, is_optional

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeAlias, assert_never
 import msgspec
 from msgspec import UNSET
 
+from keystead.chains.bounds import IDL_NESTING_MAX
 from keystead.chains.interface_text import first_repeated
 from keystead.chains.solana.idl import (
     Idl,
@@ -30,9 +31,6 @@ from keystead.chains.solana.idl import (
     TypeText,
     refused,
 )
-
-NESTING_MAX: Final = 32
-"""How deep the expression of a type may be nested."""
 
 _CONSTANT = re.compile(r"[0-9]{1,9}", re.ASCII)
 
@@ -224,8 +222,8 @@ class Layouts:
 
     def _layout(self, written: TypeText | Any, scope: Mapping[str, str], where: str, depth: int = 0) -> Layout:
         """The layout of a type. `scope`: the parameters of the definition that it stands in, with their kinds."""
-        if depth > NESTING_MAX:
-            raise refused(f"{where}: types are nested more than {NESTING_MAX} deep")
+        if depth > IDL_NESTING_MAX:
+            raise refused(f"{where}: types are nested more than {IDL_NESTING_MAX} deep")
         if isinstance(written, str):
             if written not in _WORDS:
                 raise refused(f"{where}: unknown type {written[:100]!r}")

@@ -11,6 +11,12 @@ from typing import Final
 import msgspec
 
 from keystead.chains.addresses.text import base58
+from keystead.chains.bounds import (
+    SOLANA_ACCOUNTS_MAX,
+    SOLANA_V1_INSTRUCTIONS_MAX,
+    SOLANA_V1_KEYS_MAX,
+    SOLANA_V1_SIGNERS_MAX,
+)
 from keystead.chains.solana.facts import AccountKey
 from keystead.chains.solana.wire import (
     RawMessage,
@@ -28,8 +34,6 @@ LOOKED_UP: Final = Unreadable(
 """Stands for the key of an account that an address lookup table names. The documentation writes it as this
 literal."""
 
-_ACCOUNTS_MAX: Final = 256
-V1_SIGNERS_MAX, V1_KEYS_MAX, V1_INSTRUCTIONS_MAX = 12, 64, 64
 _HEAP_BYTES, _HEAP_BYTES_STEP = range(32 * 1024, 256 * 1024 + 1), 1024
 _UPGRADEABLE_LOADER: Final = "BPFLoaderUpgradeab1e11111111111111111111111"
 
@@ -130,8 +134,8 @@ def _check(wire: WireTransaction) -> None:
         if not taken:
             raise unparsable(f"nothing is looked up in address table {base58(table.key)}")
         total += taken
-    if total > _ACCOUNTS_MAX:
-        raise unparsable(f"{total} addresses, at most {_ACCOUNTS_MAX} are possible")
+    if total > SOLANA_ACCOUNTS_MAX:
+        raise unparsable(f"{total} addresses, at most {SOLANA_ACCOUNTS_MAX} are possible")
     for number, call in enumerate(wire.message.instructions):
         if call.program >= len(keys):
             raise unparsable(f"instruction {number}: its program is not among the account keys of the transaction")
@@ -144,9 +148,9 @@ def _check(wire: WireTransaction) -> None:
 def _check_v1(raw: RawMessage, config: TransactionConfig) -> None:
     """Raise InvalidRequest unless the message keeps the limits that SIMD-0385 adds for version 1."""
     for what, count, limit in (
-        ("required signers", raw.header.signers, V1_SIGNERS_MAX),
-        ("account keys", len(raw.keys), V1_KEYS_MAX),
-        ("instructions", len(raw.instructions), V1_INSTRUCTIONS_MAX),
+        ("required signers", raw.header.signers, SOLANA_V1_SIGNERS_MAX),
+        ("account keys", len(raw.keys), SOLANA_V1_KEYS_MAX),
+        ("instructions", len(raw.instructions), SOLANA_V1_INSTRUCTIONS_MAX),
     ):
         if count > limit:
             raise unparsable(f"{count} {what}; a transaction of version 1 has at most {limit}")

@@ -11,45 +11,30 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from keystead.api.enums import Curve
+from keystead.chains import transaction
 from keystead.chains.contract_interfaces import ParsedInterface, RefusedInterface
 from keystead.chains.movements import NATIVE, Movement, MovementKind, fee_of, movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
+from keystead.chains.solana import facts
 from keystead.chains.solana.borsh import ValueMeter
-from keystead.chains.solana.facts import (
-    AddressTableLookup,
-    ConfigFacts,
-    InstructionFacts,
-    ParsedInstruction,
-    SolanaTransaction,
-    SplTransfer,
-    Transfer,
-)
 from keystead.chains.solana.interfaces import ProgramIdl
 from keystead.chains.solana.message import Instruction, SolanaMessage, read_message
 from keystead.chains.solana.movements import OWNER_AT, fee_movement, instruction_movements
 from keystead.chains.solana.token_program import NATIVE_MINTS, check_token_instruction, expand_batch
 from keystead.chains.solana.wire import SIGNATURE_BYTES, TransactionConfig
-from keystead.chains.transaction import (
-    Description,
-    Party,
-    TransactionView,
-    UnsignedTransaction,
-    require_curve,
-    unparsable,
-)
 from keystead.primitives.unreadable import Unreadable
 
 
-def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
+def parse_solana(unsigned: bytes, party: transaction.Party) -> transaction.UnsignedTransaction:
     """Read a whole transaction, with its signature slots, of 64 zero bytes or already signed.
 
     Raises InvalidRequest if it is not well-formed, has a program in a lookup table, does not ask the party to sign,
     or has an instruction of the token programs whose transfer policies could not see.
     """
-    require_curve(party, Curve.ED25519, "Solana")
+    transaction.require_curve(party, Curve.ED25519, "Solana")
     message = read_message(unsigned)
     if party.compressed not in message.keys[: message.signers]:
-        raise unparsable(f"{party.address or party.compressed.hex()} is not among its required signers")
+        raise transaction.unparsable(f"{party.address or party.compressed.hex()} is not among its required signers")
     slot = message.slots_begin + SIGNATURE_BYTES * message.keys.index(party.compressed)
     view = _view(message)
 
@@ -57,7 +42,7 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
         (signature,) = signatures
         return unsigned[:slot] + signature.r + signature.s + unsigned[slot + SIGNATURE_BYTES :]
 
-    return UnsignedTransaction(
+    return transaction.UnsignedTransaction(
         scheme=SignatureScheme.ED25519,
         messages=(message.signed,),
         movements=view.movements,
@@ -67,12 +52,12 @@ def parse_solana(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def view_solana(unsigned: bytes) -> TransactionView:
+def view_solana(unsigned: bytes) -> transaction.TransactionView:
     """What an unsigned transaction says. Raises InvalidRequest as `parse_solana` does."""
     return _view(read_message(unsigned))
 
 
-def _view(message: SolanaMessage) -> TransactionView:
+def _view(message: SolanaMessage) -> transaction.TransactionView:
     instructions = [inner for outer in message.instructions for inner in expand_batch(outer)]
     for instruction in instructions:
         check_token_instruction(instruction)
@@ -83,10 +68,10 @@ def _view(message: SolanaMessage) -> TransactionView:
     programs = tuple(dict.fromkeys(instruction.program for instruction in instructions))
     called = [account.key for account in message.accounts if account.key in programs]
 
-    def describe(interfaces: Mapping[str, ParsedInterface]) -> Description:
+    def describe(interfaces: Mapping[str, ParsedInterface]) -> transaction.Description:
         meter = ValueMeter()
         transfers, spl_transfers = _transfers(moved)
-        tx: SolanaTransaction = {
+        tx: facts.SolanaTransaction = {
             "version": message.version.value,
             **_config_facts(message.config),
             "account_keys": [account.key for account in message.accounts],
@@ -101,16 +86,16 @@ def _view(message: SolanaMessage) -> TransactionView:
             "fee": fee_of(movements),
             "movements": movement_facts(movements),
         }
-        return Description({"solana": {"tx": tx}})
+        return transaction.Description({"solana": {"tx": tx}})
 
-    return TransactionView(movements=movements, contracts=programs, describe=describe)
+    return transaction.TransactionView(movements=movements, contracts=programs, describe=describe)
 
 
 _BEFORE_VERSION_1: Final = Unreadable("only transactions of version 1 have it")
 _NOT_SET: Final = Unreadable("the transaction does not set it")
 
 
-def _config_facts(config: TransactionConfig | None) -> ConfigFacts:
+def _config_facts(config: TransactionConfig | None) -> facts.ConfigFacts:
     def limit(value: int | None) -> int | Unreadable:
         return _NOT_SET if value is None else value
 
@@ -131,14 +116,14 @@ def _config_facts(config: TransactionConfig | None) -> ConfigFacts:
 
 def _transfers(
     moved: Sequence[tuple[Instruction, Movement]],
-) -> tuple[list[Transfer] | Unreadable, list[SplTransfer] | Unreadable]:
+) -> tuple[list[facts.Transfer] | Unreadable, list[facts.SplTransfer] | Unreadable]:
     """The facts `transfers` and `spl_transfers`.
 
     A policy that says where transfers may go relies on these lists to be complete. So if anything else moves value,
     or gives power over it, both are unreadable.
     """
-    coins: list[Transfer] = []
-    tokens: list[SplTransfer] = []
+    coins: list[facts.Transfer] = []
+    tokens: list[facts.SplTransfer] = []
     for instruction, movement in moved:
         is_transfer, amount = movement.kind is MovementKind.TRANSFER, movement.amount
         if is_transfer and movement.asset == NATIVE:
@@ -170,7 +155,7 @@ def _why_incomplete(movement: Movement) -> str:
 
 def _instruction_facts(
     instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
-) -> InstructionFacts:
+) -> facts.InstructionFacts:
     looked_up = [(account.table, account.writable) for account in instruction.accounts if account.table is not None]
     return {
         "program_key": instruction.program,
@@ -193,7 +178,7 @@ def _instruction_facts(
 
 def _parsed(
     instruction: Instruction, interfaces: Mapping[str, ParsedInterface], meter: ValueMeter
-) -> ParsedInstruction | Unreadable:
+) -> facts.ParsedInstruction | Unreadable:
     idl = interfaces.get(instruction.program)
     if isinstance(idl, RefusedInterface):
         return Unreadable(f"the interface of its program on record is not understood: {idl.why}")
@@ -202,5 +187,5 @@ def _parsed(
     return idl.parse_instruction(instruction.data, instruction.keys(), meter)
 
 
-def _lookup_facts(key: str, writable: Sequence[int], readonly: Sequence[int]) -> AddressTableLookup:
+def _lookup_facts(key: str, writable: Sequence[int], readonly: Sequence[int]) -> facts.AddressTableLookup:
     return {"address_table_key": key, "writable_indexes": list(writable), "readonly_indexes": list(readonly)}

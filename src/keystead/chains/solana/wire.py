@@ -11,14 +11,8 @@ from typing import Final
 
 import msgspec
 
+from keystead.chains.bounds import SOLANA_PACKET_BYTES_MAX, SOLANA_V1_BYTES_MAX
 from keystead.chains.transaction import unparsable
-
-PACKET_BYTES_MAX: Final = 1232
-"""The most bytes of a legacy transaction or one of version 0, a packet of the network: IPv6's minimum of 1,280
-bytes without the headers."""
-
-V1_BYTES_MAX: Final = 4096
-"""The most bytes of a transaction of version 1 (SIMD-0385)."""
 
 SIGNATURE_BYTES: Final = 64
 KEY_BYTES: Final = 32
@@ -98,7 +92,7 @@ class WireTransaction(msgspec.Struct, frozen=True):
 def read_transaction(unsigned: bytes) -> WireTransaction:
     """The whole transaction. Raises InvalidRequest unless the bytes are one, in one spelling, to the last byte."""
     is_v1 = unsigned[:1] == bytes([_V1_PREFIX])
-    limit = V1_BYTES_MAX if is_v1 else PACKET_BYTES_MAX
+    limit = SOLANA_V1_BYTES_MAX if is_v1 else SOLANA_PACKET_BYTES_MAX
     if len(unsigned) > limit:
         what = "a Solana transaction of version 1" if is_v1 else "a legacy Solana transaction, or one of version 0,"
         raise unparsable(f"it has {len(unsigned)} bytes; {what} has at most {limit}")

@@ -11,24 +11,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from keystead.api.enums import Curve
+from keystead.chains import transaction
 from keystead.chains.addresses.text import base58check
+from keystead.chains.bounds import TRON_RAW_DATA_BYTES_MAX
 from keystead.chains.movements import movement_facts
 from keystead.chains.signatures import Signature, SignatureScheme
-from keystead.chains.transaction import (
-    Description,
-    Party,
-    TransactionView,
-    UnsignedTransaction,
-    require_curve,
-    unparsable,
-)
 from keystead.chains.tron.facts import ContractFields, TronContract, TronPermission, TronTransaction
 from keystead.chains.tron.messages import MessageFields, read, signed_transaction
 from keystead.chains.tron.movements import contract_movements, fee_movement
 from keystead.primitives.unreadable import Unreadable
-
-RAW_DATA_BYTES_MAX: Final = 500 * 1024 - 71
-"""The most bytes of `raw_data`. A node accepts 500 KiB of a transaction with its signature, which adds 71 bytes."""
 
 _CONTRACT_TYPES: Final = {
     1: "TransferContract",
@@ -43,16 +34,16 @@ _RESOURCES: Final = ("BANDWIDTH", "ENERGY", "TRON_POWER")
 _PERMISSION_TYPES: Final = ("Owner", "Witness", "Active")
 
 
-def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
+def parse_tron(unsigned: bytes, party: transaction.Party) -> transaction.UnsignedTransaction:
     """Read a `raw_data`. Raises InvalidRequest unless it is canonical and holds one contract of a known type."""
-    require_curve(party, Curve.SECP256K1, "Tron")
+    transaction.require_curve(party, Curve.SECP256K1, "Tron")
     view = view_tron(unsigned)
 
     def assemble(signatures: Sequence[Signature]) -> bytes:
         (signature,) = signatures
         return signed_transaction(unsigned, signature.r + signature.s + bytes([signature.v]))
 
-    return UnsignedTransaction(
+    return transaction.UnsignedTransaction(
         scheme=SignatureScheme.ECDSA,
         messages=(hashlib.sha256(unsigned).digest(),),
         movements=view.movements,
@@ -61,13 +52,15 @@ def parse_tron(unsigned: bytes, party: Party) -> UnsignedTransaction:
     )
 
 
-def view_tron(unsigned: bytes) -> TransactionView:
+def view_tron(unsigned: bytes) -> transaction.TransactionView:
     """What a `raw_data` says. Raises InvalidRequest as `parse_tron` does."""
-    if len(unsigned) > RAW_DATA_BYTES_MAX:
-        raise unparsable(f"it has {len(unsigned)} bytes; a Tron transaction has at most {RAW_DATA_BYTES_MAX}")
+    if len(unsigned) > TRON_RAW_DATA_BYTES_MAX:
+        raise transaction.unparsable(
+            f"it has {len(unsigned)} bytes; a Tron transaction has at most {TRON_RAW_DATA_BYTES_MAX}"
+        )
     raw = read("raw", unsigned)
     if len(raw["contract"]) != 1:
-        raise unparsable(f"it has {len(raw['contract'])} contracts; a Tron transaction has exactly one")
+        raise transaction.unparsable(f"it has {len(raw['contract'])} contracts; a Tron transaction has exactly one")
     contract = _contract(raw["contract"][0])
     movements = (*contract_movements(contract), fee_movement(contract["owner_address"], raw["fee_limit"]))
     tx: TronTransaction = {
@@ -80,19 +73,25 @@ def view_tron(unsigned: bytes) -> TransactionView:
         "contract": [contract],
         "movements": movement_facts(movements),
     }
-    return TransactionView(movements=movements, describe=lambda _: Description({"tron": {"tx": tx}}))
+    return transaction.TransactionView(
+        movements=movements, describe=lambda _: transaction.Description({"tron": {"tx": tx}})
+    )
 
 
 def _contract(contract: MessageFields) -> TronContract:
     kind = _CONTRACT_TYPES.get(contract["type"])
     if kind is None:
         expected = ", ".join(_CONTRACT_TYPES.values())
-        raise unparsable(f"contract type {contract['type']} is not supported; expected one of {expected}")
+        raise transaction.unparsable(
+            f"contract type {contract['type']} is not supported; expected one of {expected}"
+        )
     if contract["parameter"] is None:
-        raise unparsable(f"the {kind} has no parameter")
+        raise transaction.unparsable(f"the {kind} has no parameter")
     # Nodes read the type, other programs the URL: both must name the same contract.
     if contract["parameter"]["type_url"] != f"type.googleapis.com/protocol.{kind}":
-        raise unparsable(f"the parameter of the {kind} is of type {contract['parameter']['type_url'][:100]!r}")
+        raise transaction.unparsable(
+            f"the parameter of the {kind} is of type {contract['parameter']['type_url'][:100]!r}"
+        )
     parameter = read(kind, contract["parameter"]["value"])
     fields = _without_fields(kind)
     _CONTRACTS[kind](parameter, fields)
@@ -201,13 +200,13 @@ def _resource(parameter: MessageFields) -> str:
 
 def _name_of(names: Sequence[str], number: int, what: str) -> str:
     if not 0 <= number < len(names):
-        raise unparsable(f"{what} {number} is unknown; 0 to {len(names) - 1} are {', '.join(names)}")
+        raise transaction.unparsable(f"{what} {number} is unknown; 0 to {len(names) - 1} are {', '.join(names)}")
     return names[number]
 
 
 def _address(address: bytes) -> str:
     if len(address) != 21 or address[0] != 0x41:
-        raise unparsable(
+        raise transaction.unparsable(
             f"not a Tron address: {address[:40].hex() or 'no bytes'}; expected 41 and 20 more bytes in hex"
         )
     return base58check(address)

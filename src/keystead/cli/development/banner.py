@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from keystead.cli.credentials import DEFAULT_FILE
 from keystead.cli.texts import printable
 from keystead.client.credentials import CA_FILE, Credentials
-from keystead.pipeline.signer_values import BundleSigner
 from keystead.server.development.fixture_loading import LoadedKey
+from keystead.server.development.published import is_published
 from keystead.stamps.signing import ApiKeyStamper
 
 _BELOW: Final = "\n" + " " * 16
@@ -22,7 +25,6 @@ class ReadyServer(NamedTuple):
     `auth_proxy_id`: the configuration of the first authentication proxy, "" without one."""
 
     addresses: Sequence[str]
-    signer: BundleSigner
     auth_proxy_id: str
 
 
@@ -34,20 +36,20 @@ def development_banner(
     console_url: str,
     settings: Mapping[str, str],
     *,
-    seeded: bool,
+    seed: str,
 ) -> str:
     """The text of the banner. `data`: the folder, None if everything is in memory. `credentials_file`: the file
     with the keys. `console_url`: a link that works once, "" without a console. `settings`: variables that are not
-    at their defaults, with their values.
+    at their defaults, with their values. `seed`: the text that keys are derived from, "" for none.
     """
-    warning = "These keys are for development: anything that reads this terminal or this folder can use them."
-    if seeded:
-        warning += "\n           They are derived from the seed, by anyone who knows it: such keys are public."
     wallet = _BELOW.join(ready.addresses) or "none"
     changed = _BELOW.join(f"{name}={printable(value)}" for name, value in settings.items()) or "the defaults"
     console = "off"
     if console_url:
-        console = f"{console_url}{_BELOW}opens in your browser, logged in; this link works once"
+        console = (
+            f"{console_url}{_BELOW}logs you in; it works once, and {_own_command()} console{_data_option(data)} "
+            "prints another"
+        )
     return f"""
 Keystead {credentials.base_url}
 
@@ -59,16 +61,41 @@ Keystead {credentials.base_url}
   private key   {credentials.api_private_key}
   wallet        Development, from the public test mnemonic of local chains
                 {wallet}
-  signs bundles {ready.signer.signing_public_key}
-  (composite)   {ready.signer.composite_public_key}
   auth proxy    {ready.auth_proxy_id or "none"}
                 {credentials.base_url}/auth-proxy
   data          {data or "in memory, gone when the server ends"}{_certificate(credentials)}
   credentials   {credentials_file or "here only; --credentials FILE writes them to a file"}
   settings      {changed}
 
-  WARNING  {warning}
+  WARNING  {_warning(credentials, seed)}
 {_first_requests(credentials)}"""
+
+
+def _warning(credentials: Credentials, seed: str) -> str:
+    if seed:
+        return (
+            "These keys are for development. They are derived from the seed, by anyone who knows it: such keys\n"
+            "           are public."
+        )
+    if is_published(credentials.api_public_key):
+        return (
+            "These keys are for development. They are published, and the same on every machine: --fresh makes\n"
+            "           others, and keystead serve refuses these."
+        )
+    return "These keys are for development: anything that reads this terminal or this folder can use them."
+
+
+def _own_command() -> str:
+    """How the reader of this terminal runs the program."""
+    if shutil.which("keystead"):
+        return "keystead"
+    return sys.argv[0] if Path(sys.argv[0]).name == "keystead" else "python -m keystead"
+
+
+def _data_option(data: Path | None) -> str:
+    if data is None or data == DEFAULT_FILE.parent:
+        return ""
+    return f" --credentials {shlex.quote(str(data / DEFAULT_FILE.name))}"
 
 
 def _certificate(credentials: Credentials) -> str:

@@ -19,17 +19,19 @@ import typer
 from keystead.api.records import WalletAccount
 from keystead.cli.credentials import write_credentials
 from keystead.cli.development.banner import ReadyServer, development_banner, loaded_keys
+from keystead.cli.development.caller import end_with_standard_input
 from keystead.cli.development.folder import DEFAULT, LOOPBACK_HOST, DevelopmentFolder
 from keystead.cli.development.memory_folder import memory_folder
 from keystead.cli.failure import Failure
 from keystead.cli.operator.setting_flags import LogLevel, TlsCert, TlsKey, TrustedProxies, Workers
 from keystead.pipeline.store import Page
 from keystead.server import logs
-from keystead.server.console.link import ConsoleLink
+from keystead.server.console.link import ConsoleLinks
 from keystead.server.development.development import Development
 from keystead.server.development.fixture_file import FixtureError, Fixtures, read_fixtures
 from keystead.server.http.connection import AnswerRequest
 from keystead.server.http.listening import AddressInUse, bind
+from keystead.server.http.loopback import is_loopback
 from keystead.server.metrics.serving import serving_metrics
 from keystead.server.opening import NotReady
 from keystead.server.pretty_logs import formatter
@@ -64,6 +66,14 @@ CredentialsOption = Annotated[
 SeedOption = Annotated[
     str, typer.Option(help="Derive every identifier and key from this text. Such keys are public.")
 ]
+FreshOption = Annotated[
+    bool,
+    typer.Option(
+        "--fresh",
+        help="Make a first organization with identifiers and keys of its own. Without this they are published, and "
+        "the same on every machine.",
+    ),
+]
 RemoteOption = Annotated[
     bool, typer.Option("--allow-remote", help="Allow --host to be an address that other machines can reach.")
 ]
@@ -86,6 +96,13 @@ TlsOption = Annotated[
     bool,
     typer.Option("--tls", help="Answer https in place of http, with a certificate that the first start makes."),
 ]
+CallerOption = Annotated[
+    bool,
+    typer.Option(
+        "--end-with-caller",
+        help="End when the pipe at standard input closes: when the process that started this one has ended.",
+    ),
+]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log no requests.")]
 LogForm = Literal["json", "pretty", "auto"]
 LogOption = Annotated[
@@ -101,12 +118,14 @@ def dev(
     memory: MemoryOption = False,
     credentials_file: CredentialsOption = None,
     seed: SeedOption = "",
+    fresh: FreshOption = False,
     allow_remote: RemoteOption = False,
     oidc_keys_file: KeysFileOption = "",
     oidc_issuers: IssuersOption = "",
     console_oidc: ConsoleOption = "",
     fixtures_file: FixturesOption = None,
     tls: TlsOption = False,
+    end_with_caller: CallerOption = False,
     tls_cert: TlsCert = "",
     tls_key: TlsKey = "",
     workers: Workers = None,
@@ -120,7 +139,9 @@ def dev(
     Every setting of `keystead serve` is also one here: a variable KEYSTEAD_…, except those that name a database or
     a master key.
     """
-    _check_places(memory, data, credentials_file)
+    if end_with_caller:
+        end_with_standard_input()
+    _check_options(memory, data, credentials_file, seed, fresh)
     fixtures = None if fixtures_file is None else _read_fixtures(fixtures_file)
     flags = as_variables(
         {
@@ -147,23 +168,24 @@ def dev(
         check_workers(settings)
         logs.configure(settings.log_level, formatter(settings.log_format))
         with folder, _remove_at_end(credentials_file), serving_metrics(settings.metrics_address):
-            credentials = folder.prepare(seed)
+            # Published keys would let in everybody who reaches the server.
+            first = folder.prepare(seed, is_private=fresh or not all(map(is_loopback, hosts)))
             sockets = _bind(hosts, settings.port)
             ca_file = folder.certificate_authority(hosts) if tls else None
-            credentials = folder.with_address(credentials, _base_url(settings, sockets), ca_file)
-            link = ConsoleLink(credentials)
-            development = Development(settings, folder.source(seed), link)
+            links = ConsoleLinks(first)
+            development = Development(settings, folder.source(seed), links)
 
             async def application(service: Service) -> AnswerRequest:
-                ready = await _ready_server(service, credentials.organization_id)
+                ready = await _ready_server(service, first.organization_id)
+                credentials = folder.with_server(first, _base_url(settings, sockets), ca_file, ready.auth_proxy_id)
                 banner = development_banner(
                     credentials,
                     None if memory else place,
                     credentials_file if memory else place / "credentials.json",
                     ready,
-                    link.url(credentials.base_url) if settings.console else "",
+                    credentials.base_url + links.new_link() if settings.console else "",
                     differences(settings, folder.settings(tls=tls)),
-                    seeded=bool(seed),
+                    seed=seed,
                 )
                 if fixtures is not None:
                     banner += loaded_keys(await development.load(fixtures))
@@ -213,7 +235,9 @@ def _remove_at_end(file: Path | None) -> Iterator[None]:
             file.unlink(missing_ok=True)
 
 
-def _check_places(memory: bool, data: Path | None, credentials_file: Path | None) -> None:
+def _check_options(memory: bool, data: Path | None, credentials_file: Path | None, seed: str, fresh: bool) -> None:
+    if seed and fresh:
+        raise Failure("--seed and --fresh: give one of them")
     if memory and data is not None:
         raise Failure("--memory and --data: give one of them")
     if credentials_file is not None and credentials_file.exists():
@@ -238,12 +262,11 @@ def _checked_hosts(host: str, allow_remote: bool) -> tuple[str, ...]:
 async def _ready_server(service: Service, organization_id: str) -> ReadyServer:
     """What the banner shows of the organization that was made first."""
     organization = await service.store.organization(organization_id)
-    signer = await service.signer.bundle_signer()
     if organization is None:
-        return ReadyServer((), signer, "")
+        return ReadyServer((), "")
     accounts: Sequence[WalletAccount] = ()
     if organization.wallets:
         first = organization.wallets.in_order()[0]
         accounts = await service.store.accounts.page(organization_id, first.wallet_id, Page(5)) or ()
     addresses = [account.address for account in accounts]
-    return ReadyServer(addresses, signer, min(organization.auth_proxies, default=""))
+    return ReadyServer(addresses, min(organization.auth_proxies, default=""))

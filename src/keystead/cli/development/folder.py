@@ -21,9 +21,9 @@ from keystead.cli.credentials import read_credentials, write_credentials
 from keystead.cli.development.certificate_files import CertificateFiles
 from keystead.cli.failure import Failure
 from keystead.client.credentials import Credentials
+from keystead.server.development.published import PUBLISHED_SEED, development_params, is_published
 from keystead.server.development.seeding import KeySource, random_source, seeded_source
 from keystead.server.installation.bootstrap import bootstrap
-from keystead.server.installation.new_organization import OrganizationParams
 from keystead.server.opening import MODE
 from keystead.server.settings.settings import OF_DATA, Settings, SettingsError, as_variables, from_environment
 from keystead.signer.master_keys import MasterKeyError, create_development_key
@@ -48,6 +48,12 @@ def _usual_variables() -> dict[str, str]:
             "messages_kept_s": 24 * 3_600,  # `keystead outbox` shows the messages of a day
         }
     )
+
+
+def _first_source(seed: str, is_private: bool) -> KeySource:
+    if seed or not is_private:
+        return seeded_source(seed or PUBLISHED_SEED)
+    return random_source()
 
 
 class DevelopmentFolder:
@@ -119,12 +125,15 @@ class DevelopmentFolder:
             raise Failure(f"cannot write a certificate to {self._path}: {refused.strerror}") from refused
         return str(self._certificate.authority.absolute())
 
-    def prepare(self, seed: str) -> Credentials:
-        """Make the database and the first organization if they are missing. `seed`: "" for none. Raises Failure."""
+    def prepare(self, seed: str, *, is_private: bool = True) -> Credentials:
+        """Make the database and the first organization if they are missing. Raises Failure.
+
+        `seed`: the text that its identifiers and keys are derived from. With "", they are random if `is_private`,
+        and otherwise the published ones, which are the same on every machine."""
         migrate(self._database_url)
         made_by = asyncio.run(self._made_by())
         if made_by is None:
-            return asyncio.run(self._bootstrap(seeded_source(seed) if seed else random_source()))
+            return asyncio.run(self._bootstrap(_first_source(seed, is_private)))
         if made_by != "dev":
             raise Failure(f"{self._path} holds data of keystead {made_by}, which keystead dev does not change")
         if not self._credentials.exists():
@@ -136,6 +145,11 @@ class DevelopmentFolder:
         credentials = read_credentials(self._credentials)
         if seed and credentials.api_public_key != seeded_source(seed).api_key.public_key:
             raise Failure(f"the data folder {self._path} was made without this seed: choose another with --data")
+        if is_private and not seed and is_published(credentials.api_public_key):
+            raise Failure(
+                f"the data folder {self._path} has the published keys of development servers, which are the same "
+                "on every machine: choose another with --data, or remove it to start again"
+            )
         return credentials
 
     def source(self, seed: str) -> KeySource:
@@ -146,9 +160,11 @@ class DevelopmentFolder:
         self._starts.write_text(f"{starts}\n")
         return seeded_source(seed, starts)
 
-    def with_address(self, credentials: Credentials, base_url: str, ca_file: str | None) -> Credentials:
-        """The same credentials for this address and authority. They are written if they change."""
-        changed = replace(credentials, base_url=base_url, ca_file=ca_file)
+    def with_server(
+        self, credentials: Credentials, base_url: str, ca_file: str | None, auth_proxy_id: str
+    ) -> Credentials:
+        """The same credentials for the server that is ready now. They are written if they change."""
+        changed = replace(credentials, base_url=base_url, ca_file=ca_file, auth_proxy_id=auth_proxy_id or None)
         if changed == credentials:
             return credentials
         write_credentials(self._credentials, changed)
@@ -171,24 +187,15 @@ class DevelopmentFolder:
     async def _bootstrap(self, source: KeySource) -> Credentials:
         """Make the first organization. The credentials are written first: after a crash in between, the next start
         makes the organization, and there is never an organization whose only key is lost."""
-        organization_id, user_id = source.new_id(), source.new_id()
+        first = development_params(source)
         credentials = Credentials(
             base_url="",
-            organization_id=organization_id,
-            user_id=user_id,
-            api_public_key=source.api_key.public_key,
+            organization_id=first.organization_id,
+            user_id=first.user_id,
+            api_public_key=first.api_public_key,
             api_private_key=source.api_key.private_key,
         )
         write_credentials(self._credentials, credentials)
-        first = OrganizationParams(
-            organization_id=organization_id,
-            organization_name="Development",
-            user_id=user_id,
-            user_name="Developer",
-            user_email=None,
-            api_key_name="Development key",
-            api_public_key=credentials.api_public_key,
-        )
         self._master_key.unlink(missing_ok=True)  # left by a first start that did not finish
         try:
             key = create_development_key(self._master_key, source.master_key)

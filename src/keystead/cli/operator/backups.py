@@ -14,8 +14,7 @@ from typing import Annotated
 import typer
 
 from keystead.cli.failure import Failure
-from keystead.cli.operator.database_failure import database_failures
-from keystead.cli.operator.database_url import DatabaseUrl
+from keystead.cli.operator.database_url import DatabaseUrl, database_failures
 from keystead.cli.operator.progress import ProgressLine
 from keystead.server.installation.dates import record_backup
 from keystead.storage.open import open_store, sqlite_path

@@ -11,14 +11,8 @@ from typing import Annotated
 import typer
 
 from keystead.cli.failure import Failure
-from keystead.cli.operator.chosen_installation import (
-    ChosenData,
-    ChosenDatabaseUrl,
-    ChosenMasterKey,
-    ChosenOtherMasterKey,
-    chosen_settings,
-)
-from keystead.cli.operator.database_failure import database_failures
+from keystead.cli.operator import chosen_installation
+from keystead.cli.operator.database_url import database_failures
 from keystead.cli.operator.progress import ProgressLine
 from keystead.cli.texts import counted
 from keystead.server.installation.checking import Checked, check_installation
@@ -33,10 +27,10 @@ from keystead.storage.sqlite.backup import BackupRefused, integrity_problems
 
 
 def check(
-    database_url: ChosenDatabaseUrl = "",
-    master_key_file: ChosenMasterKey = "",
-    other_master_key_file: ChosenOtherMasterKey = "",
-    data: ChosenData = None,
+    database_url: chosen_installation.ChosenDatabaseUrl = "",
+    master_key_file: chosen_installation.ChosenMasterKey = "",
+    other_master_key_file: chosen_installation.ChosenOtherMasterKey = "",
+    data: chosen_installation.ChosenData = None,
     finish_deletions: Annotated[
         bool,
         typer.Option("--finish-deletions", help="Delete the remaining rows of deleted organizations and wallets."),
@@ -49,7 +43,7 @@ def check(
     servers may run meanwhile. Prints a line for each problem; exit code 1 if there is one.
     """
     keep_memory_private()
-    settings = chosen_settings(
+    settings = chosen_installation.chosen_settings(
         database_url=database_url,
         master_key_file=master_key_file,
         other_master_key_file=other_master_key_file,

@@ -1,14 +1,21 @@
-"""The option that names the database. It has a module of its own so that `keystead migrate` loads no server."""
+"""The option that names the database, and the failure of a command whose database fails.
+
+It has a module of its own so that `keystead migrate` loads no server.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Final
 
 import typer
 
+from keystead.api.errors import ServiceError
 from keystead.cli.failure import Failure
 from keystead.storage.open import VARIABLE, read_database_url
+from keystead.storage.operator_messages import operator_message
 
 _URL: Final = "KEYSTEAD_DATABASE_URL"
 
@@ -43,3 +50,15 @@ DatabaseUrl = Annotated[
         "KEYSTEAD_DATABASE_URL_FILE names.",
     ),
 ]
+
+
+@contextmanager
+def database_failures(database_url: str, beginning: str = "") -> Iterator[None]:
+    """Raise Failure for a ServiceError of the block, and for the ValueError of a malformed URL. `beginning`: the
+    start of the message for a ServiceError."""
+    try:
+        yield
+    except ServiceError as refused:
+        raise Failure(beginning + operator_message(database_url, refused)) from None
+    except ValueError as refused:
+        raise Failure(str(refused)) from None

@@ -27,21 +27,13 @@ from keystead.cli.credentials import (
     write_credentials,
 )
 from keystead.cli.failure import Failure
-from keystead.cli.operator.database_failure import database_failures
-from keystead.cli.operator.database_url import DatabaseUrl
+from keystead.cli.operator.database_url import DatabaseUrl, database_failures
 from keystead.cli.texts import printable
 from keystead.client.credentials import Credentials
 from keystead.server.installation.bootstrap import bootstrap
 from keystead.server.installation.new_organization import OrganizationParams
 from keystead.server.opening import MODE
-from keystead.signer.master_keys import (
-    KeyFile,
-    Master,
-    MasterKeyError,
-    create_master_key,
-    open_master_key,
-    parse_source,
-)
+from keystead.signer import master_keys
 from keystead.stamps.signing import ApiKeyPair, generate_api_key
 from keystead.storage import schema
 from keystead.storage.open import open_store
@@ -172,7 +164,7 @@ def _credentials(base_url: str, first: OrganizationParams, pair: ApiKeyPair) -> 
     )
 
 
-def _is_made(database_url: str, key: Master, first: OrganizationParams, written: Path | None) -> bool:
+def _is_made(database_url: str, key: master_keys.Master, first: OrganizationParams, written: Path | None) -> bool:
     """Make the first organization. Returns False if another process has made it at the same time. `written`: the
     file with its credentials, which is removed if the organization is certainly not made."""
     with database_failures(database_url), kept_if_on_record(written):
@@ -182,7 +174,7 @@ def _is_made(database_url: str, key: Master, first: OrganizationParams, written:
     return is_new
 
 
-async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) -> bool:
+async def _bootstrap(database_url: str, key: master_keys.Master, first: OrganizationParams) -> bool:
     """Make the first organization. Returns False if another process has made it at the same time."""
     store = await open_store(database_url)
     try:
@@ -199,10 +191,10 @@ async def _bootstrap(database_url: str, key: Master, first: OrganizationParams) 
         await store.close()
 
 
-def _master_key(place: str) -> Master:
+def _master_key(place: str) -> master_keys.Master:
     try:
-        source = parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", ""))
-        is_missing = isinstance(source, KeyFile) and not Path(source.path).exists()
-        return create_master_key(source) if is_missing else open_master_key(source)
-    except MasterKeyError as refused:
+        source = master_keys.parse_source(place, os.environ.get("KEYSTEAD_PKCS11_PIN", ""))
+        is_missing = isinstance(source, master_keys.KeyFile) and not Path(source.path).exists()
+        return master_keys.create_master_key(source) if is_missing else master_keys.open_master_key(source)
+    except master_keys.MasterKeyError as refused:
         raise Failure(str(refused)) from None

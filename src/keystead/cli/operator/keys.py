@@ -10,12 +10,7 @@ import msgspec
 from keystead.api.rendering import encode
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
-from keystead.cli.operator.chosen_installation import (
-    ChosenData,
-    ChosenDatabaseUrl,
-    ChosenMasterKey,
-    chosen_settings,
-)
+from keystead.cli.operator import chosen_installation
 from keystead.cli.operator.master_keys import new_master, rotate
 from keystead.pipeline.signer_port import Signer
 from keystead.server.opening import NotReady, open_checked
@@ -28,7 +23,9 @@ app.command("rotate-master")(rotate)
 
 @app.command("list")
 def list_keys(
-    database_url: ChosenDatabaseUrl = "", master_key_file: ChosenMasterKey = "", data: ChosenData = None
+    database_url: chosen_installation.ChosenDatabaseUrl = "",
+    master_key_file: chosen_installation.ChosenMasterKey = "",
+    data: chosen_installation.ChosenData = None,
 ) -> None:
     """Print the public keys of the installation, as JSON.
 
@@ -41,7 +38,9 @@ def list_keys(
 
 @app.command("bundle-signer")
 def bundle_signer(
-    database_url: ChosenDatabaseUrl = "", master_key_file: ChosenMasterKey = "", data: ChosenData = None
+    database_url: chosen_installation.ChosenDatabaseUrl = "",
+    master_key_file: chosen_installation.ChosenMasterKey = "",
+    data: chosen_installation.ChosenData = None,
 ) -> None:
     """Print the public key that signs bundles, as JSON.
 
@@ -54,7 +53,9 @@ def bundle_signer(
 
 def _signer(database_url: str, master_key_file: str, data: Path | None) -> Signer:
     """The installation's signer, in this process. Raises Failure."""
-    settings = chosen_settings(database_url=database_url, master_key_file=master_key_file, data=data)
+    settings = chosen_installation.chosen_settings(
+        database_url=database_url, master_key_file=master_key_file, data=data
+    )
     try:
         return asyncio.run(_open_signer(settings))
     except NotReady as refused:

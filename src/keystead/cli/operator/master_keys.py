@@ -14,8 +14,7 @@ import typer
 
 from keystead.api.identifiers import new_id
 from keystead.cli.failure import Failure
-from keystead.cli.operator.database_failure import database_failures
-from keystead.cli.operator.database_url import DatabaseUrl
+from keystead.cli.operator.database_url import DatabaseUrl, database_failures
 from keystead.cli.operator.progress import ProgressLine
 from keystead.server.installation.rotation import Progress, RotationRefused, rotate_master
 from keystead.server.installation.status import ORGANIZATIONS_COUNTED_MAX

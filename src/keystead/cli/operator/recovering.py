@@ -29,14 +29,8 @@ from keystead.cli.credentials import (
 )
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
-from keystead.cli.operator.chosen_installation import (
-    ChosenData,
-    ChosenDatabaseUrl,
-    ChosenMasterKey,
-    ChosenOtherMasterKey,
-    chosen_settings,
-)
-from keystead.cli.operator.database_failure import database_failures
+from keystead.cli.operator import chosen_installation
+from keystead.cli.operator.database_url import database_failures
 from keystead.cli.texts import counted, moment, printable
 from keystead.client.credentials import Credentials
 from keystead.operations.organizations.operator_recovery import RecoverOrganizationIntent, ReplacedRootCredential
@@ -81,10 +75,10 @@ ThresholdOption = Annotated[int, typer.Option(min=1, help="How many members must
 
 @app.command("credential")
 def credential(
-    database_url: ChosenDatabaseUrl = "",
-    master_key_file: ChosenMasterKey = "",
-    other_master_key_file: ChosenOtherMasterKey = "",
-    data: ChosenData = None,
+    database_url: chosen_installation.ChosenDatabaseUrl = "",
+    master_key_file: chosen_installation.ChosenMasterKey = "",
+    other_master_key_file: chosen_installation.ChosenOtherMasterKey = "",
+    data: chosen_installation.ChosenData = None,
     organization_id: OrganizationOption = "",
     user_id: UserOption = "",
     lost: LostOption = None,
@@ -102,7 +96,7 @@ def credential(
     check_new_key(credentials, api_public_key, base_url)
     check_is_new(credentials)
     recovery = _Recovery(
-        chosen_settings(
+        chosen_installation.chosen_settings(
             database_url=database_url,
             master_key_file=master_key_file,
             other_master_key_file=other_master_key_file,
@@ -139,16 +133,16 @@ def credential(
 def quorum(
     member: MemberOption,
     threshold: ThresholdOption,
-    database_url: ChosenDatabaseUrl = "",
-    master_key_file: ChosenMasterKey = "",
-    other_master_key_file: ChosenOtherMasterKey = "",
-    data: ChosenData = None,
+    database_url: chosen_installation.ChosenDatabaseUrl = "",
+    master_key_file: chosen_installation.ChosenMasterKey = "",
+    other_master_key_file: chosen_installation.ChosenOtherMasterKey = "",
+    data: chosen_installation.ChosenData = None,
     organization_id: OrganizationOption = "",
     yes: Yes = False,
 ) -> None:
     """Replace a root quorum that cannot be reached. Servers may run meanwhile."""
     recovery = _Recovery(
-        chosen_settings(
+        chosen_installation.chosen_settings(
             database_url=database_url,
             master_key_file=master_key_file,
             other_master_key_file=other_master_key_file,
@@ -175,10 +169,10 @@ def quorum(
 
 @app.command("ip-allowlist")
 def ip_allowlist(
-    database_url: ChosenDatabaseUrl = "",
-    master_key_file: ChosenMasterKey = "",
-    other_master_key_file: ChosenOtherMasterKey = "",
-    data: ChosenData = None,
+    database_url: chosen_installation.ChosenDatabaseUrl = "",
+    master_key_file: chosen_installation.ChosenMasterKey = "",
+    other_master_key_file: chosen_installation.ChosenOtherMasterKey = "",
+    data: chosen_installation.ChosenData = None,
     organization_id: OrganizationOption = "",
     yes: Yes = False,
 ) -> None:
@@ -187,7 +181,7 @@ def ip_allowlist(
     Its list and those of its API keys stay on record and are no longer enforced. Servers may run meanwhile.
     """
     recovery = _Recovery(
-        chosen_settings(
+        chosen_installation.chosen_settings(
             database_url=database_url,
             master_key_file=master_key_file,
             other_master_key_file=other_master_key_file,

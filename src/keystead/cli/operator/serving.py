@@ -23,6 +23,7 @@ from keystead.server.settings.settings import (
     SettingsError,
     as_variables,
     from_environment,
+    variable_of,
 )
 from keystead.signer.confinement import keep_memory_private
 from keystead.signer.master_keys import MasterKeyError
@@ -56,6 +57,8 @@ def serve(
         "trusted_proxies": trusted_proxies,
         "log_level": log_level,
     }
+    # Also an error in the settings is a line of the log, for programs that read it.
+    Failure.log_format = "pretty" if os.environ.get(variable_of("log_format")) == "pretty" else "json"
     # The worker processes read their settings from the environment, so the values of flags are put there too.
     os.environ.update(as_variables(options))
     if database_url:

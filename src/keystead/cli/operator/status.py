@@ -9,6 +9,7 @@ import asyncio
 import datetime
 import sys
 import time
+from collections.abc import Iterator
 from typing import Annotated
 
 import msgspec
@@ -17,7 +18,7 @@ import typer
 from keystead.cli.columns import Column, JsonRecord, table, terminal_width
 from keystead.cli.failure import Failure
 from keystead.cli.operator.chosen_installation import ChosenData, ChosenDatabaseUrl, chosen_settings
-from keystead.cli.operator.database_failure import database_failures
+from keystead.cli.operator.database_url import database_failures
 from keystead.cli.texts import counted
 from keystead.server.installation.processes import LATE_AFTER_MS
 from keystead.server.installation.status import ORGANIZATIONS_COUNTED_MAX, InstallationStatus, status_of
@@ -87,12 +88,19 @@ def screen(state: InstallationStatus, now_ms: int) -> list[str]:
             )
         ]
         lines.append("")
-    if state.last_backup_ms is None:
-        lines.append("note: no backup is on record")
-    if not state.processes:
-        lines.append("note: no server runs")
-    lines += [f"problem: {problem}" for problem in state.problems] or ["No problem found."]
+    notes = list(_notes(state))
+    lines += [f"note: {note}" for note in notes]
+    nothing_found = "No other problem found." if notes else "No problem found."
+    lines += [f"problem: {problem}" for problem in state.problems] or [nothing_found]
     return lines
+
+
+def _notes(state: InstallationStatus) -> Iterator[str]:
+    """What is wrong for an installation in use, and right for a new one."""
+    if state.last_backup_ms is None:
+        yield "no backup is on record: after one, record it with `keystead backup` (docs/backup.md)"
+    if not state.processes:
+        yield "no server runs: `keystead serve` starts one"
 
 
 def _organizations(number: int) -> str:

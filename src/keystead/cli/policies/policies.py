@@ -21,15 +21,8 @@ from keystead.api.records import Evaluation, Policy, User
 from keystead.cli.credentials import CredentialsFile
 from keystead.cli.failure import Failure
 from keystead.cli.groups import group
+from keystead.cli.policies import explaining
 from keystead.cli.policies.case_files import case_file, malformed_files, policies_of
-from keystead.cli.policies.explaining import (
-    ShownDecision,
-    decision_as_json,
-    decision_of_test,
-    decision_on_record,
-    headline,
-    policy_lines,
-)
 from keystead.cli.policies.policy_changes import apply, diff, list_policies
 from keystead.cli.policies.policy_warnings import lint, print_warnings
 from keystead.cli.policies.rules import OrganizationRules, live_warnings, rules_of
@@ -95,7 +88,7 @@ def explain(
         evaluated_policies = [policy for policy in rules.policies if policy.policy_id in policy_ids]
         values = values_in_activity(client, activity, evaluated_policies) if activity else {}
     policies = {policy.policy_id: policy for policy in rules.policies}
-    decisions = [(evaluation, decision_on_record(evaluation, policies)) for evaluation in evaluations]
+    decisions = [(evaluation, explaining.decision_on_record(evaluation, policies)) for evaluation in evaluations]
     warnings = [warning for warning in warnings if warning.policy_id in policy_ids]
     if as_json:
         explanation = {
@@ -107,7 +100,7 @@ def explain(
                     "id": evaluation.id,
                     "voteId": evaluation.vote_id,
                     "createdAt": evaluation.created_at,
-                    **decision_as_json(decision),
+                    **explaining.decision_as_json(decision),
                 }
                 for evaluation, decision in decisions
             ],
@@ -122,7 +115,7 @@ def _print_explanation(
     activity_id: str,
     activity: dict[str, Any] | None,
     values: dict[str, tuple[Any, ...]],
-    decisions: list[tuple[Evaluation, ShownDecision]],
+    decisions: list[tuple[Evaluation, explaining.ShownDecision]],
     rules: OrganizationRules,
     warnings: list[PolicyWarning],
 ) -> None:
@@ -137,8 +130,8 @@ def _print_explanation(
     for number, (evaluation, decision) in enumerate(decisions):
         when = moment(msgspec.to_builtins(evaluation.created_at))
         print(f"\n{_occasion(evaluation, number, activity, rules)}, {when}")
-        print(f"  {headline(decision)}")
-        for line in policy_lines(decision):
+        print(f"  {explaining.headline(decision)}")
+        for line in explaining.policy_lines(decision):
             print(f"  {line}")
     print_warnings(warnings)
     evaluated = {evaluation.vote_id for evaluation, _ in decisions}
@@ -269,14 +262,14 @@ def _policies(file: CaseFile, path: Path, rules: OrganizationRules | None) -> li
 
 
 def _print_result(result: CaseResult) -> None:
-    case, decision = result.case, decision_of_test(result.decision)
+    case, decision = result.case, explaining.decision_of_test(result.decision)
     name = printable(case.name)
     if result.holds:
-        print(f"✓ {name} → {headline(decision)}")
+        print(f"✓ {name} → {explaining.headline(decision)}")
     else:
         by = f" by {case.by!r}" if case.by else ""
-        print(f"✗ {name} → {headline(decision)}; expected {case.expect}{printable(by)}")
-        for line in policy_lines(decision):
+        print(f"✗ {name} → {explaining.headline(decision)}; expected {case.expect}{printable(by)}")
+        for line in explaining.policy_lines(decision):
             print(f"    {line}")
     for user_name in result.uncounted:
         print(f"    the approval of {printable(user_name)} would be refused: no open consensus counts it")
@@ -287,4 +280,4 @@ def _result_as_json(result: CaseResult) -> dict[str, Any]:
     by = {"expectedBy": case.by} if case.by else {}
     record = {"name": case.name, "holds": result.holds, "expected": case.expect, **by, "outcome": result.outcome}
     uncounted = {"uncountedApprovals": result.uncounted} if result.uncounted else {}
-    return record | decision_as_json(decision_of_test(result.decision)) | uncounted
+    return record | explaining.decision_as_json(explaining.decision_of_test(result.decision)) | uncounted

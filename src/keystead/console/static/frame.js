@@ -48,6 +48,7 @@ export function Frame({ children }) {
       <nav aria-label="Console">
         ${link("activities", "Activities", "activity", waitingForMe.value)}
         ${link("policies", "Policies", "policy")}
+        ${link("limits", "Limits", "clock")}
         ${link("overview", "Overview", "chart")}
         ${link("audit", "Audit", "audit")}
         <div class="group">Records</div>

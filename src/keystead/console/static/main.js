@@ -15,6 +15,7 @@ import { current, logInByLink, logOut, resume, session } from "./session/session
 const SCREENS = {
   activities: async () => (await import("./screens/activities.js")).ActivitiesScreen,
   policies: async () => (await import("./screens/policies.js")).PoliciesScreen,
+  limits: async () => (await import("./screens/limits.js")).LimitsScreen,
   overview: async () => (await import("./screens/overview.js")).OverviewScreen,
   development: async () => (await import("./screens/development.js")).DevelopmentScreen,
   users: async () => (await import("./screens/users.js")).UsersScreen,

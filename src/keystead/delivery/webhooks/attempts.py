@@ -1,10 +1,18 @@
-"""The result of an attempt to deliver a webhook. Pure. Not here: making an attempt (`sending`)."""
+"""The result of an attempt to deliver a webhook, and what delivering needs of a store.
+
+Not here: making an attempt (`sending`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
+from typing import Protocol
 
 import msgspec
+
+from keystead.organizations.organization import Organization
+from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookLease
 
 
 class AttemptResult(Enum):
@@ -27,23 +35,36 @@ class DeliveryAttempt(msgspec.Struct, frozen=True, kw_only=True):
     defect: Exception | None = None
 
 
-class SeenWebhook(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """An attempt, for developers. `status` and `reason`: see DeliveryAttempt. `body`: the JSON that was sent."""
-
-    sent_at_ms: int
-    endpoint_id: str
-    organization_id: str
-    url: str
-    headers: dict[str, str]
-    body: str
-    verdict: str
-    status: int
-    reason: str
-
-
 def result_of_status(status: int) -> AttemptResult:
     """The documented rule: 2xx is accepted, 5xx may be attempted again, every other status is final, redirects
     too."""
     if 200 <= status < 300:
         return AttemptResult.ACCEPTED
     return AttemptResult.LATER if status >= 500 else AttemptResult.REFUSED
+
+
+class WebhookRows(Protocol):
+    """Every method raises Unavailable while the database does not answer."""
+
+    async def waiting_endpoints(self, after: str, limit: int) -> Sequence[str]: ...
+
+    async def waiting_deliveries(self, endpoint_id: str, after: str, limit: int) -> Sequence[WebhookDelivery]: ...
+
+    async def webhook_event(self, organization_id: str, id_: str) -> bytes | None: ...
+
+    async def webhook_lease(self, organization_id: str, endpoint_id: str) -> WebhookLease | None: ...
+
+    async def released_webhook_leases(self, limit: int) -> Sequence[str]: ...
+
+    async def write_webhook_lease(self, lease: WebhookLease) -> bool: ...
+
+    async def record_deliveries(self, after: Sequence[WebhookDelivery]) -> bool: ...
+
+
+class WebhookStore(Protocol):
+    @property
+    def deliveries(self) -> WebhookRows: ...
+
+    async def organization(self, organization_id: str) -> Organization | None:
+        """Raises Unavailable while the database does not answer."""
+        ...

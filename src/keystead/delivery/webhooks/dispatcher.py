@@ -6,7 +6,8 @@ process dies in between, the process that takes the lease over attempts it again
 
 An endpoint has a slot while it is served. Endpoints that are slow or fail have separate slots, so they never use
 the slots of other endpoints. Memory is bounded: a process reads a window of deliveries for each endpoint that it
-serves. Not here: the lease (`leases`), the attempt and its record (`recording`), how fast (`pacing`).
+serves. Here: the leases, and the pace of
+an endpoint that is slow or fails. Not here: the attempt and its record (`recording`).
 """
 
 from __future__ import annotations
@@ -16,18 +17,135 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
+import msgspec
 from msgspec.structs import replace
 
 from keystead.delivery.stopping import FINISH_S, finish
-from keystead.delivery.webhooks.attempts import DeliveryAttempt
-from keystead.delivery.webhooks.leases import Leases
-from keystead.delivery.webhooks.pacing import Pace
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, WebhookRows, WebhookStore
 from keystead.delivery.webhooks.recording import RecordedAttempts, Send
-from keystead.delivery.webhooks.store import WebhookStore
 from keystead.failures.defects import is_defect, log_failure
-from keystead.failures.rounds import Rounds
+from keystead.failures.rounds import Rounds, pause_after
 from keystead.organizations.webhooks.targets import WebhookTarget, target_of
-from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
+from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery, WebhookLease
+
+PROBE_EVERY_MS = 60_000
+"""The longest pause between two rounds for an endpoint that keeps failing, or whose rounds end in errors."""
+
+_FIRST_PAUSE_MS = 1_000
+_SLOW_MS = 2_000
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """What a process knows about an endpoint. Times are milliseconds since the epoch.
+
+    `is_proven`: its last attempt was answered. Until then, one delivery is attempted at a time. `is_slow`: it
+    failed or took long, so it may use only the slots for such endpoints. `failures`: rounds that failed, one after
+    another. `errors`: rounds that ended in an error of this server or of its database, one after another.
+    `has_defect`: the last of them was a defect. `not_before_ms`: nothing is attempted before.
+    `leased_elsewhere_ms`: another process delivers until then.
+    """
+
+    is_proven: bool = False
+    is_slow: bool = False
+    failures: int = 0
+    errors: int = 0
+    has_defect: bool = False
+    not_before_ms: int = 0
+    leased_elsewhere_ms: int = 0
+
+    def may_start(self, now_ms: int, *, has_new_deliveries: bool) -> bool:
+        """Whether a round may start now. `has_new_deliveries`: deliveries were just written; they wait only while
+        the endpoint fails, or after a defect."""
+        if now_ms < self.leased_elsewhere_ms:
+            return False
+        return now_ms >= self.not_before_ms or (has_new_deliveries and not self.failures and not self.has_defect)
+
+    def after_round(self, attempts: list[DeliveryAttempt], began_ms: int, ended_ms: int) -> Pace:
+        """The pace after attempts that were made together. Those that ended in a defect of this server say nothing
+        about the endpoint, except how long they took."""
+        took_long = ended_ms - began_ms > _SLOW_MS
+        results = [attempt.result for attempt in attempts if attempt.result is not AttemptResult.DEFECT]
+        if not results:
+            return replace(self, is_slow=self.is_slow or took_long)
+        if all(result is AttemptResult.LATER for result in results):
+            failures = self.failures + 1
+            pause_ms = pause_after(failures, _FIRST_PAUSE_MS, PROBE_EVERY_MS)
+            return Pace(is_slow=True, failures=failures, not_before_ms=ended_ms + pause_ms)
+        return Pace(is_proven=True, is_slow=took_long)
+
+    def after_error(self, now_ms: int, *, is_defect: bool) -> Pace:
+        """The pace after a round that ended in an error of this server or of its database."""
+        errors = self.errors + 1
+        not_before_ms = now_ms + pause_after(errors, _FIRST_PAUSE_MS, PROBE_EVERY_MS)
+        return replace(self, errors=errors, has_defect=is_defect, not_before_ms=not_before_ms)
+
+    def after_no_error(self) -> Pace:
+        """The pace after a round without such an error."""
+        return replace(self, errors=0, has_defect=False) if self.errors else self
+
+
+LEASE_MS: Final = 30_000
+_RENEWED_BEFORE_MS: Final = 15_000
+"""A lease that ends within this time is renewed before a round. It is longer than an attempt may take."""
+
+_LOST_RACE_MS: Final = 1_000
+"""After another process was faster, its lease is read again after this time."""
+
+
+class Leases:
+    """The leases of one process. `holder`: an id of this process, new at each start."""
+
+    def __init__(self, rows: WebhookRows, holder: str, now_ms: Callable[[], int]) -> None:
+        self._rows = rows
+        self._holder = holder
+        self._now_ms = now_ms
+        self._held: dict[str, WebhookLease] = {}
+
+    async def take_or_renew(self, endpoint_id: str, organization_id: str) -> int:
+        """Take the lease of an endpoint, or renew it. Returns 0 if this process has the lease now; otherwise the
+        time until which another process has it, in milliseconds since the epoch."""
+        now_ms = self._now_ms()
+        lease = self._held.get(endpoint_id)
+        if lease is not None and lease.expires_at_ms - now_ms > _RENEWED_BEFORE_MS:
+            return 0
+        if lease is None:
+            lease = await self._rows.webhook_lease(organization_id, endpoint_id)
+        if lease is not None and lease.holder != self._holder and lease.expires_at_ms > now_ms:
+            return lease.expires_at_ms
+        until_ms = now_ms + LEASE_MS
+        if lease is None:
+            lease = WebhookLease(
+                endpoint_id=endpoint_id,
+                organization_id=organization_id,
+                holder=self._holder,
+                expires_at_ms=until_ms,
+            )
+        else:
+            lease = lease.renewed(self._holder, until_ms)
+        if not await self._rows.write_webhook_lease(lease):
+            self._held.pop(endpoint_id, None)
+            return now_ms + _LOST_RACE_MS
+        self._held[endpoint_id] = lease
+        return 0
+
+    def forget(self, endpoint_id: str) -> bool:
+        """Forget the lease of an endpoint. Returns False, and keeps it, if this process still has the lease."""
+        lease = self._held.get(endpoint_id)
+        if lease is not None and lease.expires_at_ms > self._now_ms():
+            return False
+        self._held.pop(endpoint_id, None)
+        return True
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    async def release(self) -> None:
+        """Release all leases, so that other processes can deliver at once."""
+        now_ms = self._now_ms()
+        held = [lease for lease in self._held.values() if lease.expires_at_ms > now_ms]
+        released = [self._rows.write_webhook_lease(lease.released()) for lease in held]
+        await asyncio.gather(*released, return_exceptions=True)
+
 
 logger = logging.getLogger("keystead.delivery")
 

@@ -12,9 +12,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, assert_never
 
 from keystead.api.errors import Unavailable
-from keystead.delivery.retries import next_attempt_ms
-from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt
-from keystead.delivery.webhooks.store import WebhookRows
+from keystead.delivery.outbox import next_attempt_ms
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, WebhookRows
 from keystead.organizations.webhooks.targets import WebhookTarget
 from keystead.organizations.webhooks.webhooks import DeliveryResult, WebhookDelivery
 

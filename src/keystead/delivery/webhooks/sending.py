@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Final, Protocol
 
 import httpcore
 
+from keystead.api.developer_controls import AttemptVerdict, SentWebhook
 from keystead.api.errors import InvalidRequest
-from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, SeenWebhook, result_of_status
+from keystead.delivery.webhooks.attempts import AttemptResult, DeliveryAttempt, result_of_status
 from keystead.delivery.webhooks.connecting import AddressRefused, CheckedNetwork, Resolve, SystemResolver
 from keystead.organizations.webhooks.addresses import check_url
 from keystead.organizations.webhooks.targets import WebhookTarget
@@ -31,6 +32,13 @@ IDLE_S: Final = 20.0
 _ANSWER_BYTES_READ: Final = 16_384
 """The most bytes of an answer that are read, so that its connection can be used again. After a longer answer the
 connection is closed."""
+
+_VERDICTS: Final[Mapping[AttemptResult, AttemptVerdict]] = {
+    AttemptResult.ACCEPTED: "accepted",
+    AttemptResult.REFUSED: "refused",
+    AttemptResult.LATER: "later",
+    AttemptResult.DEFECT: "defect",
+}
 
 
 class SignWebhook(Protocol):
@@ -51,7 +59,7 @@ class WebhookSender:
         tls: ssl.SSLContext,
         now_ms: Callable[[], int],
         resolve: Resolve | None = None,
-        seen: Callable[[SeenWebhook], None] | None = None,
+        seen: Callable[[SentWebhook], None] | None = None,
     ) -> None:
         self._sign = sign
         self._kid = kid
@@ -86,14 +94,14 @@ class WebhookSender:
         attempt = await self._attempt(target, headers, body)
         if self._seen is not None:
             self._seen(
-                SeenWebhook(
+                SentWebhook(
                     sent_at_ms=timestamp_ms,
                     endpoint_id=target.endpoint_id,
                     organization_id=target.organization_id,
                     url=target.url,
                     headers=dict(headers),
                     body=body.decode(),
-                    verdict=attempt.result.name.lower(),
+                    verdict=_VERDICTS[attempt.result],
                     status=attempt.status,
                     reason=attempt.reason,
                 )

@@ -101,7 +101,7 @@ def _added(_: KnownBefore, __: EnableAuthProxyIntent) -> tuple[AddedCredential]:
     return (AddedCredential(type=CredentialType.API_KEY_P256, holder=user, public_key=""),)
 
 
-@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY", adds=_added)
+@activity("ACTIVITY_TYPE_ENABLE_AUTH_PROXY", adds=_added, own=True)
 async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> Output[EnableAuthProxyResult]:
     """Make an authentication proxy. No browser may call it until its configuration names origins."""
     organization = execution.organization
@@ -132,7 +132,7 @@ class UpdateAuthProxyConfigResult(Wire, frozen=True):
     config_id: str
 
 
-@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG", also_does=("DISABLE_AUTH_PROXY",))
+@activity("ACTIVITY_TYPE_UPDATE_AUTH_PROXY_CONFIG", also_does=("DISABLE_AUTH_PROXY",), own=True)
 def update_auth_proxy_config(
     execution: Execution, intent: UpdateAuthProxyConfigIntent
 ) -> Output[UpdateAuthProxyConfigResult]:
@@ -154,7 +154,7 @@ class DisableAuthProxyResult(Wire, frozen=True):
     pass
 
 
-@activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY")
+@activity("ACTIVITY_TYPE_DISABLE_AUTH_PROXY", own=True)
 def disable_auth_proxy(execution: Execution, intent: DisableAuthProxyIntent) -> Output[DisableAuthProxyResult]:
     """Delete an authentication proxy, its user and its policy."""
     organization = execution.organization
@@ -223,7 +223,7 @@ class ListAuthProxyConfigsResponse(Wire, frozen=True):
     auth_proxy_configs: tuple[AuthProxyConfig, ...]
 
 
-@query(of_version=True)
+@query(of_version=True, own=True)
 def list_auth_proxy_configs(reading: Reading, _: ListAuthProxyConfigsRequest) -> ListAuthProxyConfigsResponse:
     """The authentication proxies of the organization, and what each does."""
     return ListAuthProxyConfigsResponse(

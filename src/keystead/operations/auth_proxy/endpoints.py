@@ -15,35 +15,9 @@ from keystead.api.decoding import Decoder, decoder
 from keystead.api.enums import AuthMethod
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
+from keystead.operations.auth_proxy import logins, signups
 from keystead.operations.auth_proxy.accounts import AccountLookup, GetAccountRequest, GetAccountResponse
 from keystead.operations.auth_proxy.calls import ProxyCall
-from keystead.operations.auth_proxy.logins import (
-    InitOtpRequest,
-    Oauth2AuthenticateRequest,
-    OauthLoginRequest,
-    OtpLoginRequest,
-    OtpLoginV2Request,
-    VerifyOtpRequest,
-    VerifyOtpV2Request,
-    VerifyWalletRequest,
-    oauth2_authenticate,
-    oauth_login,
-    otp_init,
-    otp_init_v2,
-    otp_login,
-    otp_login_v2,
-    otp_verify,
-    otp_verify_v2,
-    verify_wallet_authenticator,
-)
-from keystead.operations.auth_proxy.signups import (
-    SignupRequest,
-    SignupV2Request,
-    SignupV3Request,
-    signup,
-    signup_v2,
-    signup_v3,
-)
 
 AnswerProxyCall = Callable[[ProxyCall, Any], Awaitable[Wire]]
 
@@ -111,17 +85,19 @@ ENDPOINTS: Mapping[str, Endpoint] = {
     "wallet_kit_config": Endpoint(decoder(EmptyRequest), wallet_kit_config, is_empty_allowed=True),
     "wallet_kit_client_params": Endpoint(decoder(EmptyRequest), wallet_kit_client_params, is_empty_allowed=True),
     "account": Endpoint(decoder(GetAccountRequest), account),
-    "otp_init": Endpoint(decoder(InitOtpRequest), otp_init),
-    "otp_init_v2": Endpoint(decoder(InitOtpRequest), otp_init_v2),
-    "otp_verify": Endpoint(decoder(VerifyOtpRequest), otp_verify),
-    "otp_verify_v2": Endpoint(decoder(VerifyOtpV2Request), otp_verify_v2),
-    "otp_login": Endpoint(decoder(OtpLoginRequest), otp_login),
-    "otp_login_v2": Endpoint(decoder(OtpLoginV2Request), otp_login_v2),
-    "oauth_login": Endpoint(decoder(OauthLoginRequest), oauth_login),
-    "verify_wallet_authenticator": Endpoint(decoder(VerifyWalletRequest), verify_wallet_authenticator),
-    "oauth2_authenticate": Endpoint(decoder(Oauth2AuthenticateRequest), oauth2_authenticate),
-    "signup": Endpoint(decoder(SignupRequest), signup),
-    "signup_v2": Endpoint(decoder(SignupV2Request), signup_v2),
-    "signup_v3": Endpoint(decoder(SignupV3Request), signup_v3),
+    "otp_init": Endpoint(decoder(logins.InitOtpRequest), logins.otp_init),
+    "otp_init_v2": Endpoint(decoder(logins.InitOtpRequest), logins.otp_init_v2),
+    "otp_verify": Endpoint(decoder(logins.VerifyOtpRequest), logins.otp_verify),
+    "otp_verify_v2": Endpoint(decoder(logins.VerifyOtpV2Request), logins.otp_verify_v2),
+    "otp_login": Endpoint(decoder(logins.OtpLoginRequest), logins.otp_login),
+    "otp_login_v2": Endpoint(decoder(logins.OtpLoginV2Request), logins.otp_login_v2),
+    "oauth_login": Endpoint(decoder(logins.OauthLoginRequest), logins.oauth_login),
+    "verify_wallet_authenticator": Endpoint(
+        decoder(logins.VerifyWalletRequest), logins.verify_wallet_authenticator
+    ),
+    "oauth2_authenticate": Endpoint(decoder(logins.Oauth2AuthenticateRequest), logins.oauth2_authenticate),
+    "signup": Endpoint(decoder(signups.SignupRequest), signups.signup),
+    "signup_v2": Endpoint(decoder(signups.SignupV2Request), signups.signup_v2),
+    "signup_v3": Endpoint(decoder(signups.SignupV3Request), signups.signup_v3),
 }
 """By name: POST {prefix}/v1/{name}."""

@@ -200,7 +200,7 @@ async def oauth_login(call: ProxyCall, request: OauthLoginRequest) -> SessionRes
     check_oauth_allowed(call.settings)
     proven = await call.identities.verify_token(request.oidc_token, "oidcToken")
     check_audience(proven, call.settings, "oidcToken")
-    await link_google(call, proven, request.oidc_token)
+    await link_google(call, proven, request.oidc_token, request.public_key)
     parameters = without_absent(
         oidcToken=request.oidc_token,
         publicKey=request.public_key,

@@ -17,7 +17,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.organizations.contacts.contacts import check_email
 from keystead.organizations.kinds.auth_proxies import ANY_ORIGIN, AuthProxySettings
-from keystead.sessions.one_time_codes import LENGTH_MAX, LENGTH_MIN, LIFE_MAX_S
+from keystead.sessions.bounds import CODE_LENGTH_MAX, CODE_LENGTH_MIN, CODE_LIFE_MAX_S
 
 SettingUrl = Annotated[str, Meta(max_length=2048, pattern=NO_CONTROLS)]
 LongText = Annotated[str, Meta(max_length=10_000, pattern=NO_CONTROLS_BUT_LINES)]
@@ -63,11 +63,11 @@ class UpdateAuthProxyConfigIntent(RequestStruct, frozen=True):
     email_customization_params: EmailCustomization | None = None
     sms_customization_params: SmsCustomization | None = None
     wallet_kit_settings: WalletKitSettings | None = None
-    otp_expiration_seconds: Annotated[int, Meta(ge=1, le=LIFE_MAX_S)] | None = None
+    otp_expiration_seconds: Annotated[int, Meta(ge=1, le=CODE_LIFE_MAX_S)] | None = None
     verification_token_expiration_seconds: Annotated[int, Meta(ge=1, le=86_400)] | None = None
     session_expiration_seconds: Annotated[int, Meta(ge=1, le=30 * 86_400)] | None = None
     otp_alphanumeric: bool | None = None
-    otp_length: Annotated[int, Meta(ge=LENGTH_MIN, le=LENGTH_MAX)] | None = None
+    otp_length: Annotated[int, Meta(ge=CODE_LENGTH_MIN, le=CODE_LENGTH_MAX)] | None = None
     verification_token_required_for_get_account_pii: bool | None = None
     social_linking_client_ids: ShortTexts | None = None
     captcha_enabled: bool | None = None

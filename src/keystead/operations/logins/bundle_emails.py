@@ -13,12 +13,8 @@ import msgspec
 from keystead.api.enums import CredentialType, FeatureName, OtpType
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.delivery.templates import bundle_email
+from keystead.operations.logins import message_origins
 from keystead.operations.logins.message_context import MessageContext, counted_message, message_context
-from keystead.operations.logins.message_origins import (
-    EmailAuthCustomizationParams,
-    MessageChoices,
-    message_origin,
-)
 from keystead.operations.logins.outgoing_messages import check_channel, email_to
 from keystead.operations.logins.session_keys import begin_bundle_session
 from keystead.organizations.attached_rows import VersionedRow
@@ -48,7 +44,7 @@ class BundleRequest(Protocol):
     @property
     def target_public_key(self) -> str: ...
     @property
-    def email_customization(self) -> EmailAuthCustomizationParams: ...
+    def email_customization(self) -> message_origins.EmailAuthCustomizationParams: ...
     @property
     def expiration_seconds(self) -> str | None: ...
     @property
@@ -102,7 +98,7 @@ async def emailed_bundle(
             f"unable to find a user by this e-mail address in organization {organization.id} (field "
             f"`parameters.email`): {NOT_AN_ACCOUNT}"
         )
-    origin = message_origin(_choices(request), execution.context)
+    origin = message_origins.message_origin(_choices(request), execution.context)
     counted = counted_message(execution.context, execution.now_ms)
     session = await begin_bundle_session(
         execution,
@@ -121,8 +117,8 @@ async def emailed_bundle(
     return EmailedBundle(user.user_id, session.api_key.api_key_id, session.change, begun_by, rows)
 
 
-def _choices(request: BundleRequest) -> MessageChoices:
-    return MessageChoices(
+def _choices(request: BundleRequest) -> message_origins.MessageChoices:
+    return message_origins.MessageChoices(
         app_name=request.email_customization.app_name,
         email=request.email_customization,
         send_from_email_address=request.send_from_email_address,

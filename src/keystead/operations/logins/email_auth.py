@@ -12,13 +12,9 @@ from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
 from keystead.operations.declare import activity, older
+from keystead.operations.logins import message_origins
 from keystead.operations.logins.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.logins.message_context import MessageContext
-from keystead.operations.logins.message_origins import (
-    EmailAuthCustomizationParams,
-    EmailCustomizationParams,
-    named_customization,
-)
 from keystead.operations.users import added_credentials as adding
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, Output
@@ -37,7 +33,7 @@ class EmailAuthIntentV3(RequestStruct, frozen=True, kw_only=True):
 
     email: ShortText
     target_public_key: ShortText
-    email_customization: EmailAuthCustomizationParams
+    email_customization: message_origins.EmailAuthCustomizationParams
     api_key_name: Label | None = None
     expiration_seconds: ShortText | None = None
     invalidate_existing: bool | None = None
@@ -51,7 +47,7 @@ class EmailAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
     target_public_key: ShortText
     api_key_name: Label | None = None
     expiration_seconds: ShortText | None = None
-    email_customization: EmailCustomizationParams | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
     invalidate_existing: bool | None = None
     send_from_email_address: ShortText | None = None
     send_from_email_sender_name: ShortText | None = None
@@ -71,7 +67,7 @@ def _from_v2(intent: EmailAuthIntentV2) -> EmailAuthIntentV3:
     return EmailAuthIntentV3(
         email=intent.email,
         target_public_key=intent.target_public_key,
-        email_customization=named_customization(intent.email_customization),
+        email_customization=message_origins.named_customization(intent.email_customization),
         api_key_name=intent.api_key_name,
         expiration_seconds=intent.expiration_seconds,
         invalidate_existing=intent.invalidate_existing,

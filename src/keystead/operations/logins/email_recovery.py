@@ -16,21 +16,13 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import AuthenticatorParamsV2, RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import activity, older
+from keystead.operations.logins import message_origins
 from keystead.operations.logins.bundle_emails import BundleKind, bundle_context, emailed_bundle
 from keystead.operations.logins.message_context import MessageContext
-from keystead.operations.logins.message_origins import (
-    EmailAuthCustomizationParams,
-    EmailCustomizationParams,
-    named_customization,
-)
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.organizations.credentials.authenticators import (
-    check_credential_ids_free,
-    check_room_for_authenticators,
-    new_authenticator,
-)
+from keystead.organizations.credentials import authenticators
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
@@ -51,7 +43,7 @@ class InitUserEmailRecoveryIntentV2(RequestStruct, frozen=True, kw_only=True):
 
     email: ShortText
     target_public_key: ShortText
-    email_customization: EmailAuthCustomizationParams
+    email_customization: message_origins.EmailAuthCustomizationParams
     expiration_seconds: ShortText | None = None
     send_from_email_address: ShortText | None = None
     send_from_email_sender_name: ShortText | None = None
@@ -62,7 +54,7 @@ class InitUserEmailRecoveryIntent(RequestStruct, frozen=True, kw_only=True):
     email: ShortText
     target_public_key: ShortText
     expiration_seconds: ShortText | None = None
-    email_customization: EmailCustomizationParams | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
     send_from_email_address: ShortText | None = None
     send_from_email_sender_name: ShortText | None = None
     reply_to_email_address: ShortText | None = None
@@ -76,7 +68,7 @@ def _from_v1(intent: InitUserEmailRecoveryIntent) -> InitUserEmailRecoveryIntent
     return InitUserEmailRecoveryIntentV2(
         email=intent.email,
         target_public_key=intent.target_public_key,
-        email_customization=named_customization(intent.email_customization),
+        email_customization=message_origins.named_customization(intent.email_customization),
         expiration_seconds=intent.expiration_seconds,
         send_from_email_address=intent.send_from_email_address,
         send_from_email_sender_name=intent.send_from_email_sender_name,
@@ -139,9 +131,11 @@ def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIn
             "init_user_email_recovery, and that was not used or replaced since"
         )
     now = Timestamp.from_ms(execution.now_ms)
-    check_room_for_authenticators(len(user.authenticators), 1, execution.limits)
-    added, passkey = new_authenticator(intent.authenticator, execution.new_id(), now, "parameters.authenticator")
-    check_credential_ids_free(execution.organization, [added])
+    authenticators.check_room_for_authenticators(len(user.authenticators), 1, execution.limits)
+    added, passkey = authenticators.new_authenticator(
+        intent.authenticator, execution.new_id(), now, "parameters.authenticator"
+    )
+    authenticators.check_credential_ids_free(execution.organization, [added])
     check_not_held_by_siblings(execution.context, [added.credential_id])
     recovered = replace(user, authenticators=(*user.authenticators, added), api_keys=others, updated_at=now)
     return Output(

@@ -16,6 +16,7 @@ from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.kinds.auth_proxies import AuthProxySettings
 from keystead.organizations.lookups import LookupKind, identity_lookup_value
 from keystead.pipeline.store import Store
+from keystead.sessions.session_tokens import is_bound
 
 
 async def linkable_organization(
@@ -29,11 +30,15 @@ async def linkable_organization(
     return organization_ids[0] if len(organization_ids) == 1 else None
 
 
-async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str) -> None:
+async def link_google(call: ProxyCall, identity: ProvenIdentity, token: str, public_key: str) -> None:
     """Attach the identity that the token proved to the user with its verified address, unless a user has it.
 
-    Raises the error that refuses the attachment, such as PermissionDenied if an MFA policy of the user applies.
+    A token that is not bound to the key of the login attaches nothing, because that login is refused. `public_key`:
+    its text, as the request has it. Raises the error that refuses the attachment, such as PermissionDenied if an
+    MFA policy of the user applies.
     """
+    if not any(is_bound(nonce, None, public_key) for nonce in identity.nonces):
+        return
     value = identity_lookup_value(identity.iss, identity.aud, identity.sub)
     if await call.store.suborganizations.with_value(call.organization.id, LookupKind.OAUTH_IDENTITY, value):
         return

@@ -15,21 +15,16 @@ from keystead.api.parameters import RequestStruct, ShortText, TokenText
 from keystead.api.records import OauthProvider, User, Wire
 from keystead.identities.tokens import claimed_identity
 from keystead.operations.declare import activity
-from keystead.operations.logins.session_keys import (
-    SessionContext,
-    begin_bundle_session,
-    begin_login_session,
-    session_context,
-)
+from keystead.operations.logins import session_keys
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import submitting_user
+from keystead.operations.users.new_users import submitting_user
 from keystead.organizations.credentials.oauth_providers import user_with_identity
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.lookups import AccountValue, LookupKind, identity_lookup_value
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
 from keystead.pipeline.operation import THE_SUBMITTER, ByParent, UserProof
-from keystead.sessions.key_binding import is_bound
+from keystead.sessions.session_tokens import is_bound
 
 _OIDC_TOKEN: Final = "parameters.oidcToken"  # noqa: S105 (the name of a field)
 
@@ -49,8 +44,8 @@ class StampLoginResult(Wire, frozen=True):
     session: str
 
 
-async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) -> SessionContext:
-    return await session_context(source, intent.public_key, intent.session_profile_id)
+async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) -> session_keys.SessionContext:
+    return await session_keys.session_context(source, intent.public_key, intent.session_profile_id)
 
 
 @activity(
@@ -62,10 +57,10 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
     adds=lambda _, intent: adding.session(CredentialType.LOGIN, THE_SUBMITTER, intent.public_key),
 )
 async def stamp_login(
-    execution: ExecutionWith[SessionContext], intent: StampLoginIntent
+    execution: ExecutionWith[session_keys.SessionContext], intent: StampLoginIntent
 ) -> Output[StampLoginResult]:
     """Start a session of the user whose stamp the request has."""
-    session = await begin_login_session(
+    session = await session_keys.begin_login_session(
         execution,
         execution.context,
         execution.organization.record(Users, execution.submitter_id),
@@ -109,8 +104,8 @@ class OauthResult(Wire, frozen=True):
     credential_bundle: str
 
 
-async def _oauth_login_context(source: ContextSource, intent: OauthLoginIntent) -> SessionContext:
-    return await session_context(source, intent.public_key, intent.session_profile_id)
+async def _oauth_login_context(source: ContextSource, intent: OauthLoginIntent) -> session_keys.SessionContext:
+    return await session_keys.session_context(source, intent.public_key, intent.session_profile_id)
 
 
 def _tokens(intent: OauthLoginIntent | OauthIntent) -> dict[str, str]:
@@ -133,11 +128,11 @@ def _user_lookup(intent: OauthLoginIntent | OauthIntent) -> AccountValue | None:
     adds=lambda _, intent: adding.session(CredentialType.LOGIN, None, intent.public_key),
 )
 async def oauth_login(
-    execution: ExecutionWith[SessionContext], intent: OauthLoginIntent
+    execution: ExecutionWith[session_keys.SessionContext], intent: OauthLoginIntent
 ) -> Output[OauthLoginResult]:
     """Start a session of the user that an ID token proves."""
     user, provider = _proven_user(execution, intent.public_key, "parameters.publicKey")
-    session = await begin_login_session(
+    session = await session_keys.begin_login_session(
         execution,
         execution.context,
         user,
@@ -161,7 +156,7 @@ async def oauth_login(
 async def oauth(execution: Execution, intent: OauthIntent) -> Output[OauthResult]:
     """Start a session of the user that an ID token proves, with a new key that is sealed to the target key."""
     user, provider = _proven_user(execution, intent.target_public_key, "parameters.targetPublicKey")
-    session = await begin_bundle_session(
+    session = await session_keys.begin_bundle_session(
         execution,
         user,
         CredentialType.OAUTH_KEY_P256,

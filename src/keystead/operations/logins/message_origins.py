@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from keystead.api.decoding import Label
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.delivery.templates import Branding, checked_branding
@@ -36,7 +37,7 @@ class EmailCustomizationParams(EmailCustomizationParamsV2, frozen=True):
 
 
 class EmailAuthCustomizationParams(RequestStruct, frozen=True):
-    app_name: ShortText
+    app_name: Label
     logo_url: MessageUrl | None = None
     magic_link_template: MessageUrl | None = None
     template_variables: TemplateVariables | None = None

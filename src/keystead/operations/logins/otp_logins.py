@@ -123,8 +123,8 @@ def _from_v1(intent: OtpLoginIntent) -> OtpLoginIntentV2:
 
 
 class OtpLoginContext(msgspec.Struct, frozen=True):
-    """`begins`: what the new session needs. `is_used_up`: the verification token is good for one use, and was used;
-    or the signed message was."""
+    """`begins`: what the new session needs. `is_used_up`: the verification token is good for one use, and was
+    used; or the signed message was."""
 
     begins: SessionContext
     is_used_up: bool

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
 from keystead.operations.declare import activity
-from keystead.operations.users.owners import submitting_user
+from keystead.operations.users.new_users import submitting_user
 from keystead.organizations.kinds.read_only_sessions import READ_ONLY_SESSIONS, ReadOnlySession
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put, Remove

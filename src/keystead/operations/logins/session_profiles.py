@@ -44,7 +44,7 @@ async def create_session_profile(
     profiles = execution.organization.session_profiles
     profiles.check_limit(1, execution.limits)
     SessionProfiles.check_label(intent.session_profile_name, profiles.labels(), "parameters.sessionProfileName")
-    check = partial(check_scope, intent.scope)
+    check = partial(check_scope, intent.scope, execution.organization.velocity_controls.labels())
     await execution.share.run(execution.organization.id, Work.COMPILING, check, len(intent.scope))
     seconds = intent.expiration_seconds
     if seconds is not None:

@@ -1,18 +1,25 @@
 """init_otp and init_otp_auth: they make a one-time code, count its message, and send it to a contact.
 
-These operations do not look up whether a user has the contact, so the answer cannot reveal it. Not here: verifying
-codes (`verifying_codes`), their rows (`organizations.contacts.one_time_codes`).
+Here: their parameters and results, and how older versions become the newest. These operations do not look up
+whether a user has the contact, so the answer cannot reveal it. Not here: verifying codes (`verifying_codes`),
+their rows (`organizations.contacts.one_time_codes`).
 """
 
 from __future__ import annotations
 
 import secrets
-from typing import Any, Literal, assert_never
+from typing import Annotated, Any, Literal, assert_never
 
+from msgspec import Meta
+
+from keystead.api.decoding import Label
 from keystead.api.enums import OtpType
 from keystead.api.errors import InvalidRequest
+from keystead.api.parameters import RequestStruct, ShortText
+from keystead.api.records import Wire
 from keystead.delivery.templates import code_email, code_sms
 from keystead.operations.declare import activity, older
+from keystead.operations.logins import message_origins
 from keystead.operations.logins.message_context import (
     CountedMessage,
     MessageContext,
@@ -21,20 +28,6 @@ from keystead.operations.logins.message_context import (
 )
 from keystead.operations.logins.message_origins import MessageChoices, MessageOrigin, message_origin
 from keystead.operations.logins.outgoing_messages import check_channel, email_to, sms_to
-from keystead.operations.logins.starting_code_intents import (
-    InitOtpAuthIntentV3,
-    InitOtpAuthResultV2,
-    InitOtpIntentV2,
-    InitOtpIntentV3,
-    InitOtpResultV2,
-    auth_from_v1,
-    auth_from_v2,
-    checked_seconds,
-    from_v1,
-    from_v2,
-    older_auth_result,
-    without_bundle,
-)
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts.account_contacts import check_logins_by_code
 from keystead.organizations.contacts.contacts import check_email, check_phone_number
@@ -44,19 +37,140 @@ from keystead.organizations.contacts.sending_windows import Room
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.pipeline.operation import ByParent, UserProof
-from keystead.sessions.one_time_codes import (
-    COMBINATIONS_MIN,
-    LENGTH_DEFAULT,
-    LENGTH_MAX,
-    LENGTH_MIN,
-    LIFE_DEFAULT_S,
-    LIFE_MAX_S,
-    SANDBOX_CODE,
-    CodeForm,
-    form_after,
-    is_sandbox,
-    new_code,
-)
+from keystead.sessions import one_time_codes
+from keystead.sessions.bounds import CODE_COMBINATIONS_MIN, CODE_LENGTH_MAX, CODE_LENGTH_MIN, CODE_LIFE_MAX_S
+
+CodeLength = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Seconds = Annotated[str, Meta(max_length=10)]
+
+
+class InitOtpIntentV3(RequestStruct, frozen=True, kw_only=True):
+    """`otp_length`: 6 to 9; 9 if absent. `expiration_seconds`: decimal text, at most 600; 300 if absent."""
+
+    otp_type: OtpType
+    contact: ShortText
+    app_name: Label
+    otp_length: CodeLength | None = None
+    email_customization: message_origins.EmailCustomizationParamsV2 | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    alphanumeric: bool | None = None
+    send_from_email_sender_name: ShortText | None = None
+    expiration_seconds: Seconds | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpIntentV2(InitOtpIntentV3, frozen=True, kw_only=True):
+    """For codes that are verified in plaintext."""
+
+
+class InitOtpIntent(RequestStruct, frozen=True, kw_only=True):
+    otp_type: OtpType
+    contact: ShortText
+    otp_length: CodeLength | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    alphanumeric: bool | None = None
+    send_from_email_sender_name: ShortText | None = None
+    expiration_seconds: Seconds | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpAuthIntentV3(InitOtpIntentV3, frozen=True, kw_only=True):
+    """See InitOtpIntentV3. The code is for otp_auth."""
+
+
+class InitOtpAuthIntentV2(RequestStruct, frozen=True, kw_only=True):
+    otp_type: OtpType
+    contact: ShortText
+    otp_length: CodeLength | None = None
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    alphanumeric: bool | None = None
+    send_from_email_sender_name: ShortText | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpAuthIntent(RequestStruct, frozen=True, kw_only=True):
+    otp_type: OtpType
+    contact: ShortText
+    email_customization: message_origins.EmailCustomizationParams | None = None
+    sms_customization: message_origins.SmsCustomizationParams | None = None
+    user_identifier: ShortText | None = None
+    send_from_email_address: ShortText | None = None
+    send_from_email_sender_name: ShortText | None = None
+    reply_to_email_address: ShortText | None = None
+
+
+class InitOtpResultV2(Wire, frozen=True):
+    """`otp_encryption_target_bundle`: JSON text, signed by the server, with the key to which the code is
+    encrypted."""
+
+    otp_id: str
+    otp_encryption_target_bundle: str
+
+
+class InitOtpResult(Wire, frozen=True):
+    otp_id: str
+
+
+class InitOtpAuthResultV2(Wire, frozen=True):
+    otp_id: str
+
+
+class InitOtpAuthResult(Wire, frozen=True):
+    otp_id: str
+
+
+def from_v2(intent: InitOtpIntentV2) -> InitOtpIntentV3:
+    return intent
+
+
+def from_v1(intent: InitOtpIntent) -> InitOtpIntentV3:
+    return InitOtpIntentV2(**_members(intent), app_name=_app_name(intent.email_customization))
+
+
+def auth_from_v2(intent: InitOtpAuthIntentV2) -> InitOtpAuthIntentV3:
+    return InitOtpAuthIntentV3(**_members(intent), app_name=_app_name(intent.email_customization))
+
+
+def auth_from_v1(intent: InitOtpAuthIntent) -> InitOtpAuthIntentV3:
+    return InitOtpAuthIntentV3(**_members(intent), app_name=_app_name(intent.email_customization))
+
+
+def _members(intent: RequestStruct) -> dict[str, Any]:
+    return {name: getattr(intent, name) for name in intent.__struct_fields__}
+
+
+def _app_name(customization: message_origins.EmailCustomizationParams | None) -> str:
+    """The application's name in an older request; "" stands for the name of the organization, or of its parent."""
+    return (customization.app_name or "") if customization else ""
+
+
+def without_bundle(result: InitOtpResultV2) -> InitOtpResult:
+    return InitOtpResult(otp_id=result.otp_id)
+
+
+def older_auth_result(result: InitOtpAuthResultV2) -> InitOtpAuthResult:
+    return InitOtpAuthResult(otp_id=result.otp_id)
+
+
+def checked_seconds(text: str | None, expiring: str, default_s: int, max_s: int) -> int:
+    """The request's `expirationSeconds`. `expiring`: what expires, for the error. Raises InvalidRequest."""
+    if not text:
+        return default_s
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= max_s):
+        raise InvalidRequest(
+            f"invalid {expiring} expiration: field `parameters.expirationSeconds`: {text!r}: expected 1 to {max_s} "
+            "seconds as decimal text"
+        )
+    return int(text)
+
 
 Flow = Literal["encrypted", "plain", "auth"]
 
@@ -87,7 +201,8 @@ async def init_otp(
     flow: Flow = "plain" if isinstance(intent, InitOtpIntentV2) else "encrypted"
     otp_id, bundle, rows = await _start_code(execution, intent, flow)
     return OutputWithoutChanges(
-        result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle), attachments=rows
+        result=InitOtpResultV2(otp_id=otp_id, otp_encryption_target_bundle=bundle),
+        attachments=rows,
     )
 
 
@@ -95,7 +210,11 @@ async def init_otp(
     "ACTIVITY_TYPE_INIT_OTP_AUTH_V3",
     accepts=(
         older("ACTIVITY_TYPE_INIT_OTP_AUTH_V2", auth_from_v2),
-        older("ACTIVITY_TYPE_INIT_OTP_AUTH", auth_from_v1, result=older_auth_result),
+        older(
+            "ACTIVITY_TYPE_INIT_OTP_AUTH",
+            auth_from_v1,
+            result=older_auth_result,
+        ),
     ),
     load_context=_auth_context,
     by_parent=ByParent(UserProof.MESSAGE),
@@ -117,18 +236,20 @@ async def _start_code(
     rows."""
     organization, signer, now_ms = execution.organization, execution.signer, execution.now_ms
     contact, form = _checked_contact(intent), _checked_form(intent)
-    lasts_ms = 1000 * checked_seconds(intent.expiration_seconds, "otp", LIFE_DEFAULT_S, LIFE_MAX_S)
+    lasts_ms = 1000 * checked_seconds(
+        intent.expiration_seconds, "otp", one_time_codes.LIFE_DEFAULT_S, CODE_LIFE_MAX_S
+    )
     origin = message_origin(_choices(intent), execution.context)
-    sandbox = execution.messages.has_sandbox and is_sandbox(contact, form)
+    sandbox = execution.messages.has_sandbox and one_time_codes.is_sandbox(contact, form)
     # Sandbox contacts get no message, and everybody knows their code, so these codes are not counted.
     counted = None
     if not sandbox:
         _check_strength(form, execution.context.room)
         counted = counted_message(execution.context, now_ms)
         lasts_ms = max(lasts_ms, counted.ends_at_ms - now_ms)
-        form = form_after(form, counted.guesses)
+        form = one_time_codes.form_after(form, counted.guesses)
     otp_id = execution.new_id()
-    code = SANDBOX_CODE if sandbox else new_code(form, secrets.randbelow)
+    code = one_time_codes.SANDBOX_CODE if sandbox else one_time_codes.new_code(form, secrets.randbelow)
     place: dict[str, Any] = {
         "organization_id": organization.id,
         "data_key": organization.data_key.sealed,
@@ -191,20 +312,21 @@ def _checked_contact(intent: InitOtpIntentV3) -> str:
             assert_never(intent.otp_type)
 
 
-def _checked_form(intent: InitOtpIntentV3) -> CodeForm:
-    length = LENGTH_DEFAULT if intent.otp_length is None else intent.otp_length
-    if not LENGTH_MIN <= length <= LENGTH_MAX:
+def _checked_form(intent: InitOtpIntentV3) -> one_time_codes.CodeForm:
+    length = one_time_codes.LENGTH_DEFAULT if intent.otp_length is None else intent.otp_length
+    if not CODE_LENGTH_MIN <= length <= CODE_LENGTH_MAX:
         raise InvalidRequest(
-            f"invalid otp length: field `parameters.otpLength`: {length}: expected {LENGTH_MIN} to {LENGTH_MAX}"
+            f"invalid otp length: field `parameters.otpLength`: {length}: expected "
+            f"{CODE_LENGTH_MIN} to {CODE_LENGTH_MAX}"
         )
-    return CodeForm(length=length, alphanumeric=intent.alphanumeric is not False)
+    return one_time_codes.CodeForm(length=length, alphanumeric=intent.alphanumeric is not False)
 
 
-def _check_strength(form: CodeForm, room: Room) -> None:
+def _check_strength(form: one_time_codes.CodeForm, room: Room) -> None:
     """Raise InvalidRequest for a form that a sub-organization may not choose: its users could guess codes that are
     sent to other people."""
-    if room == "tenants" and form.combinations < COMBINATIONS_MIN:
+    if room == "tenants" and form.combinations < CODE_COMBINATIONS_MIN:
         raise InvalidRequest(
             "invalid otp form: fields `parameters.otpLength` and `parameters.alphanumeric`: a code that a "
-            f"sub-organization sends has letters and digits, or {LENGTH_MAX} digits"
+            f"sub-organization sends has letters and digits, or {CODE_LENGTH_MAX} digits"
         )

@@ -19,17 +19,11 @@ from keystead.organizations.contacts.account_contacts import has_contact
 from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import Execution
-from keystead.sessions import client_signatures
+from keystead.sessions import client_signatures, verification_tokens
 from keystead.sessions.client_signatures import (
     InvalidClientSignature,
     check_login_signature,
     check_signup_signature,
-)
-from keystead.sessions.verification_tokens import (
-    InvalidVerificationToken,
-    VerificationToken,
-    claimed_id_without_key,
-    read_verification_token,
 )
 
 TOKEN_FIELD = "parameters.verificationToken"  # noqa: S105 (the name of a field)
@@ -67,7 +61,7 @@ async def is_used_up(source: ForeignSource, text: str | None, signature: ClientS
 
     Neither the token nor the signature is verified yet.
     """
-    token_id = claimed_id_without_key(text) if text else None
+    token_id = verification_tokens.claimed_id_without_key(text) if text else None
     ids = [token_id, None if signature is None else _signed_id(signature)]
     for id_ in ids:
         if id_ is not None and await source.store.attached.is_token_used(id_):
@@ -87,7 +81,9 @@ async def issuer_public_key(execution: Execution) -> bytes:
     return {key.name: bytes.fromhex(key.public_key) for key in keys}.get("verification_key", b"")
 
 
-async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> VerificationToken:
+async def proven_token(
+    execution: Execution, text: str, *, is_used_up: bool
+) -> verification_tokens.VerificationToken:
     """The claims of the token, if this server issued it for this organization or its parent.
 
     A token without a key can be used by anybody who knows it, and a signed message can be sent again by anybody who
@@ -95,8 +91,10 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     Raises InvalidRequest for a token that is forged, expired, used up, or of another organization.
     """
     try:
-        token = read_verification_token(text, await issuer_public_key(execution), execution.now_ms)
-    except InvalidVerificationToken as invalid:
+        token = verification_tokens.read_verification_token(
+            text, await issuer_public_key(execution), execution.now_ms
+        )
+    except verification_tokens.InvalidVerificationToken as invalid:
         raise InvalidRequest(f"invalid verification token: field `{TOKEN_FIELD}`: {invalid}") from None
     if token.organization_id not in (execution.organization.id, execution.organization.profile.parent_id):
         raise InvalidRequest(
@@ -114,7 +112,9 @@ async def proven_token(execution: Execution, text: str, *, is_used_up: bool) -> 
     return token
 
 
-def used_token_rows(token: VerificationToken, signature: ClientSignature | None = None) -> tuple[UsedToken, ...]:
+def used_token_rows(
+    token: verification_tokens.VerificationToken, signature: ClientSignature | None = None
+) -> tuple[UsedToken, ...]:
     """The rows that record a use: one for a token without a key, one for the signed message. Each may be used
     once."""
     ids = [token.id] if token.public_key is None else []
@@ -125,7 +125,7 @@ def used_token_rows(token: VerificationToken, signature: ClientSignature | None 
 
 async def check_own_contact(
     execution: Execution, text: str, user: User, otp_type: OtpType, *, is_used_up: bool
-) -> VerificationToken:
+) -> verification_tokens.VerificationToken:
     """The token, if it proves the user's contact of this type. Raises InvalidRequest."""
     token = await proven_token(execution, text, is_used_up=is_used_up)
     if token.otp_type is not otp_type or not has_contact(user, otp_type, token.contact):
@@ -135,7 +135,9 @@ async def check_own_contact(
     return token
 
 
-def check_login(token: VerificationToken, signature: ClientSignature | None, session_public_key: str) -> None:
+def check_login(
+    token: verification_tokens.VerificationToken, signature: ClientSignature | None, session_public_key: str
+) -> None:
     """Raise InvalidRequest unless the token's key confirms a login with this key. `session_public_key`:
     compressed.
 
@@ -156,7 +158,9 @@ def check_login(token: VerificationToken, signature: ClientSignature | None, ses
         raise _invalid(invalid) from None
 
 
-def check_signup(token: VerificationToken, signature: ClientSignature | None, user: RequestedUser) -> None:
+def check_signup(
+    token: verification_tokens.VerificationToken, signature: ClientSignature | None, user: RequestedUser
+) -> None:
     """Raise InvalidRequest unless the token's key confirms a sign-up with exactly this user's credentials.
 
     A token that names no key, of the older verify_otp, needs no signature.

@@ -17,11 +17,12 @@ from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct
 from keystead.api.records import Wire
-from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, compress_point, read_message, read_target
+from keystead.chains.bounds import BUNDLE_MESSAGE_CHARACTERS_MAX
+from keystead.chains.bundle_texts import compress_point, read_message, read_target
+from keystead.operations.bounds import VERIFICATION_TOKEN_LIFE_MAX_S
 from keystead.operations.declare import activity, older
 from keystead.operations.logins.message_context import stored_window
-from keystead.operations.logins.starting_code_intents import Seconds, checked_seconds
-from keystead.operations.logins.starting_codes import Flow
+from keystead.operations.logins.starting_codes import Flow, Seconds, checked_seconds
 from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.contacts.contacts import normalized_contact
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
@@ -35,10 +36,11 @@ from keystead.organizations.contacts.sending_windows import (
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, OutputWithoutChanges, RefusalWithRows
 from keystead.pipeline.signer_values import ClientMessage
-from keystead.sessions.one_time_codes import ATTEMPTS_MAX, canonical_code
+from keystead.sessions.bounds import CODE_ATTEMPTS_MAX
+from keystead.sessions.one_time_codes import canonical_code
 from keystead.sessions.verification_tokens import VerificationToken
 
-TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S = 3_600, 86_400
+TOKEN_LIFE_DEFAULT_S = 3_600
 
 OtpCode = Annotated[str, Meta(max_length=64)]
 _OPERATIONS: Mapping[Flow, str] = {
@@ -56,7 +58,7 @@ class VerifyOtpIntentV2(RequestStruct, frozen=True, kw_only=True):
     """
 
     otp_id: Uuid
-    encrypted_otp_bundle: Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
+    encrypted_otp_bundle: Annotated[str, Meta(max_length=BUNDLE_MESSAGE_CHARACTERS_MAX)]
     expiration_seconds: Seconds | None = None
 
 
@@ -124,7 +126,7 @@ async def verify_otp(
 ) -> OutputWithoutChanges[VerifyOtpResult] | RefusalWithRows:
     """Exchange a one-time code for a verification token."""
     lasts_s = checked_seconds(
-        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, VERIFICATION_TOKEN_LIFE_MAX_S
     )
     flow: Flow = "plain" if isinstance(intent, _PlainAttempt) else "encrypted"
     counted = counted_attempt(execution, execution.context, flow)
@@ -182,7 +184,7 @@ def counted_attempt(execution: Execution, stored: StoredCode, flow: Flow) -> Cou
     if not code.is_open(execution.now_ms):
         if code.used_at_ms is not None:
             reason = "it was used before"
-        elif code.attempts >= ATTEMPTS_MAX:
+        elif code.attempts >= CODE_ATTEMPTS_MAX:
             reason = "it is locked after too many wrong attempts"
         else:
             reason = "it has expired"
@@ -210,7 +212,7 @@ async def refused_attempt(execution: Execution, attempt: CountedAttempt, typed: 
     if hmac.compare_digest(digest, code.digest):
         return None
     wrong = code.after_wrong_attempt()
-    attempts_left = ATTEMPTS_MAX - wrong.attempts
+    attempts_left = CODE_ATTEMPTS_MAX - wrong.attempts
     return RefusalWithRows(
         error=InvalidRequest(f"Invalid OTP code: wrong code; attempts left: {attempts_left}"),
         rows=(wrong, *attempt.windows),

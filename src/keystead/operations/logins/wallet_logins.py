@@ -15,16 +15,18 @@ from keystead.api.decoding import NO_CONTROLS
 from keystead.api.errors import InvalidRequest
 from keystead.api.parameters import RequestStruct, ShortText
 from keystead.api.records import Wire
-from keystead.chains.login_messages import MESSAGE_BYTES_MAX, InvalidLogin, verified_login
+from keystead.chains.bounds import LOGIN_MESSAGE_BYTES_MAX
+from keystead.chains.login_messages import InvalidLogin, verified_login
+from keystead.operations.bounds import VERIFICATION_TOKEN_LIFE_MAX_S
 from keystead.operations.declare import activity
-from keystead.operations.logins.starting_code_intents import Seconds, checked_seconds
-from keystead.operations.logins.verifying_codes import TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+from keystead.operations.logins.starting_codes import Seconds, checked_seconds
+from keystead.operations.logins.verifying_codes import TOKEN_LIFE_DEFAULT_S
 from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import ExecutionWith, OutputWithoutChanges
 from keystead.sessions.wallet_tokens import WalletToken
 
-LoginMessage = Annotated[str, Meta(min_length=1, max_length=MESSAGE_BYTES_MAX)]
+LoginMessage = Annotated[str, Meta(min_length=1, max_length=LOGIN_MESSAGE_BYTES_MAX)]
 LoginSignature = Annotated[str, Meta(max_length=16_384, pattern=NO_CONTROLS)]
 """So long that a contract wallet gets the reason why it is refused."""
 
@@ -65,7 +67,7 @@ async def verify_wallet_authenticator(
 ) -> OutputWithoutChanges[VerifyWalletAuthenticatorResult]:
     """Exchange a login message that a wallet signed for a verification token. A message is valid once."""
     lasts_s = checked_seconds(
-        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, TOKEN_LIFE_MAX_S
+        intent.expiration_seconds, "verification token", TOKEN_LIFE_DEFAULT_S, VERIFICATION_TOKEN_LIFE_MAX_S
     )
     try:
         login = verified_login(intent.message, intent.signature, intent.public_key, execution.now_ms)

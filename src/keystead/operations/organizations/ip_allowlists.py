@@ -16,8 +16,9 @@ from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import IpAllowlistRule, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.votes import ApproveActivityIntent
+from keystead.organizations.bounds import IP_RULES_MAX
 from keystead.organizations.credentials.api_keys import normalized_public_key
-from keystead.organizations.ip_allowlists import RULES_MAX, networks_of_rules, refusal_of
+from keystead.organizations.ip_allowlists import networks_of_rules, refusal_of
 from keystead.organizations.kinds.ip_allowlists import IP_ALLOWLISTS, IpAllowlist, IpAllowlists
 from keystead.organizations.limits import Limits, check_limit
 from keystead.organizations.organization import Change, Organization, Put, Remove, apply
@@ -37,7 +38,7 @@ class IpAllowlistRuleParams(RequestStruct, frozen=True):
 class SetIpAllowlistIntent(RequestStruct, frozen=True):
     """`enabled`: for the organization's list only. `on_evaluation_error`: DENY if absent."""
 
-    rules: Annotated[tuple[IpAllowlistRuleParams, ...], Meta(max_length=10 * RULES_MAX)]
+    rules: Annotated[tuple[IpAllowlistRuleParams, ...], Meta(max_length=10 * IP_RULES_MAX)]
     public_key: PublicKeyText | None = None
     enabled: bool | None = None
     on_evaluation_error: OnEvaluationError | None = None
@@ -136,7 +137,7 @@ class CheckIpAllowlistResponse(Wire, frozen=True):
     refusal: str | None = None
 
 
-@query()
+@query(own=True)
 async def check_ip_allowlist(reading: Reading, request: CheckIpAllowlistRequest) -> CheckIpAllowlistResponse:
     """Whether a change of an IP allow-list, once executed, would refuse the caller who asks.
 

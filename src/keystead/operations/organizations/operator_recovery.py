@@ -26,8 +26,7 @@ from keystead.organizations.credentials.credentials import (
     credentials_by_id,
 )
 from keystead.organizations.kinds.ip_allowlists import IpAllowlists
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Change, Organization, Put, Remove
 from keystead.organizations.users import check_held
 from keystead.pipeline.context import ForeignSource

@@ -19,8 +19,7 @@ from keystead.operations.organizations.organizations import Feature, shown_featu
 from keystead.organizations.contacts.account_contacts import account_contacts_of
 from keystead.organizations.kinds.profile import Profile
 from keystead.organizations.organization import Organization, Put
-from keystead.organizations.root_quorum import new_quorum
-from keystead.organizations.users import can_authenticate, check_can_authenticate
+from keystead.organizations.users import can_authenticate, check_can_authenticate, new_quorum
 from keystead.organizations.webhooks.addresses import check_url
 from keystead.pipeline.execution import Execution, Output
 

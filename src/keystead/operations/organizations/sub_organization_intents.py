@@ -10,78 +10,64 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from keystead.api import parameters
 from keystead.api.decoding import Label
-from keystead.api.parameters import (
-    ApiKeyParams,
-    ApiKeyParamsV2,
-    AuthenticatorParamsV2,
-    OauthProviderParams,
-    OauthProviderParamsV2,
-    RequestStruct,
-    ShortText,
-    TokenText,
-    WalletAuthenticatorParams,
-    upgraded_api_key,
-    upgraded_oauth_provider,
-)
+from keystead.operations.bounds import ROOT_USERS_MAX
 from keystead.operations.logins.verification_tokens import ClientSignature
 from keystead.operations.wallets.private_keys import PrivateKeyParams, PrivateKeysParams
 from keystead.operations.wallets.wallets import CreateWalletIntent
 
-ROOT_USERS_MAX = 100
-"""Most root users of a new sub-organization."""
 
-
-class RootUserParamsV6(RequestStruct, frozen=True):
+class RootUserParamsV6(parameters.RequestStruct, frozen=True):
     """`wallet_authenticators`: through an authentication proxy, each needs a verification token."""
 
     user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParamsV2, ...]
-    user_email: ShortText | None = None
-    user_phone_number: ShortText | None = None
-    wallet_authenticators: tuple[WalletAuthenticatorParams, ...] = ()
+    api_keys: tuple[parameters.ApiKeyParamsV2, ...]
+    authenticators: tuple[parameters.AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[parameters.OauthProviderParamsV2, ...]
+    user_email: parameters.ShortText | None = None
+    user_phone_number: parameters.ShortText | None = None
+    wallet_authenticators: tuple[parameters.WalletAuthenticatorParams, ...] = ()
 
 
-class RootUserParamsV5(RequestStruct, frozen=True):
+class RootUserParamsV5(parameters.RequestStruct, frozen=True):
     user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParamsV2, ...]
-    user_email: ShortText | None = None
-    user_phone_number: ShortText | None = None
+    api_keys: tuple[parameters.ApiKeyParamsV2, ...]
+    authenticators: tuple[parameters.AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[parameters.OauthProviderParamsV2, ...]
+    user_email: parameters.ShortText | None = None
+    user_phone_number: parameters.ShortText | None = None
 
 
-class RootUserParamsV4(RequestStruct, frozen=True):
+class RootUserParamsV4(parameters.RequestStruct, frozen=True):
     user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParams, ...]
-    user_email: ShortText | None = None
-    user_phone_number: ShortText | None = None
+    api_keys: tuple[parameters.ApiKeyParamsV2, ...]
+    authenticators: tuple[parameters.AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[parameters.OauthProviderParams, ...]
+    user_email: parameters.ShortText | None = None
+    user_phone_number: parameters.ShortText | None = None
 
 
-class RootUserParamsV3(RequestStruct, frozen=True):
+class RootUserParamsV3(parameters.RequestStruct, frozen=True):
     user_name: Label
-    api_keys: tuple[ApiKeyParamsV2, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParams, ...]
-    user_email: ShortText | None = None
+    api_keys: tuple[parameters.ApiKeyParamsV2, ...]
+    authenticators: tuple[parameters.AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[parameters.OauthProviderParams, ...]
+    user_email: parameters.ShortText | None = None
 
 
-class RootUserParamsV2(RequestStruct, frozen=True):
+class RootUserParamsV2(parameters.RequestStruct, frozen=True):
     user_name: Label
-    api_keys: tuple[ApiKeyParams, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    oauth_providers: tuple[OauthProviderParams, ...]
-    user_email: ShortText | None = None
+    api_keys: tuple[parameters.ApiKeyParams, ...]
+    authenticators: tuple[parameters.AuthenticatorParamsV2, ...]
+    oauth_providers: tuple[parameters.OauthProviderParams, ...]
+    user_email: parameters.ShortText | None = None
 
 
 Threshold = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 
 
-class CreateSubOrganizationIntentV9(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV9(parameters.RequestStruct, frozen=True):
     """A `disable_…` field that is true turns a feature off. All four features are on by default."""
 
     sub_organization_name: Label
@@ -92,11 +78,11 @@ class CreateSubOrganizationIntentV9(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
     disable_sms_auth: bool | None = None
     disable_otp_email_auth: bool | None = None
-    verification_token: TokenText | None = None
+    verification_token: parameters.TokenText | None = None
     client_signature: ClientSignature | None = None
 
 
-class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV8(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV5, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -105,11 +91,11 @@ class CreateSubOrganizationIntentV8(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
     disable_sms_auth: bool | None = None
     disable_otp_email_auth: bool | None = None
-    verification_token: TokenText | None = None
+    verification_token: parameters.TokenText | None = None
     client_signature: ClientSignature | None = None
 
 
-class CreateSubOrganizationIntentV7(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV7(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV4, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -118,11 +104,11 @@ class CreateSubOrganizationIntentV7(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
     disable_sms_auth: bool | None = None
     disable_otp_email_auth: bool | None = None
-    verification_token: TokenText | None = None
+    verification_token: parameters.TokenText | None = None
     client_signature: ClientSignature | None = None
 
 
-class CreateSubOrganizationIntentV6(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV6(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV3, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -131,7 +117,7 @@ class CreateSubOrganizationIntentV6(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
 
 
-class CreateSubOrganizationIntentV5(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV5(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: Annotated[tuple[RootUserParamsV2, ...], Meta(max_length=ROOT_USERS_MAX)]
     root_quorum_threshold: Threshold
@@ -140,17 +126,17 @@ class CreateSubOrganizationIntentV5(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
 
 
-class RootUserParams(RequestStruct, frozen=True):
+class RootUserParams(parameters.RequestStruct, frozen=True):
     user_name: Label
-    api_keys: tuple[ApiKeyParams, ...]
-    authenticators: tuple[AuthenticatorParamsV2, ...]
-    user_email: ShortText | None = None
+    api_keys: tuple[parameters.ApiKeyParams, ...]
+    authenticators: tuple[parameters.AuthenticatorParamsV2, ...]
+    user_email: parameters.ShortText | None = None
 
 
 RootUsers = Annotated[tuple[RootUserParams, ...], Meta(max_length=ROOT_USERS_MAX)]
 
 
-class CreateSubOrganizationIntentV4(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV4(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: RootUsers
     root_quorum_threshold: Threshold
@@ -159,24 +145,24 @@ class CreateSubOrganizationIntentV4(RequestStruct, frozen=True):
     disable_email_auth: bool | None = None
 
 
-class CreateSubOrganizationIntentV3(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV3(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: RootUsers
     root_quorum_threshold: Threshold
     private_keys: PrivateKeysParams
 
 
-class CreateSubOrganizationIntentV2(RequestStruct, frozen=True):
+class CreateSubOrganizationIntentV2(parameters.RequestStruct, frozen=True):
     sub_organization_name: Label
     root_users: RootUsers
     root_quorum_threshold: Threshold
 
 
-class CreateSubOrganizationIntent(RequestStruct, frozen=True):
+class CreateSubOrganizationIntent(parameters.RequestStruct, frozen=True):
     """One root user with this passkey. The request has no other name, so the user gets the name of the passkey."""
 
     name: Label
-    root_authenticator: AuthenticatorParamsV2
+    root_authenticator: parameters.AuthenticatorParamsV2
 
 
 class SubOrganizationWithPrivateKeys(CreateSubOrganizationIntentV9, frozen=True):
@@ -195,10 +181,13 @@ def _upgraded_user(
     """A root user of an older version as one of the current version."""
     members = asdict(user)
     members["api_keys"] = tuple(
-        upgraded_api_key(key) if isinstance(key, ApiKeyParams) else key for key in user.api_keys
+        parameters.upgraded_api_key(key) if isinstance(key, parameters.ApiKeyParams) else key
+        for key in user.api_keys
     )
     members["oauth_providers"] = tuple(
-        upgraded_oauth_provider(provider) if isinstance(provider, OauthProviderParams) else provider
+        parameters.upgraded_oauth_provider(provider)
+        if isinstance(provider, parameters.OauthProviderParams)
+        else provider
         for provider in members.get("oauth_providers", ())
     )
     return RootUserParamsV6(**members)

@@ -54,7 +54,7 @@ from keystead.organizations.deletion import deletion_changes
 from keystead.organizations.kinds.data_key import SealedDataKey
 from keystead.organizations.kinds.profile import Profile, RootQuorum
 from keystead.organizations.organization import Organization, Put, Version, apply, from_records
-from keystead.organizations.root_quorum import new_quorum
+from keystead.organizations.users import new_quorum
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import (
     Execution,

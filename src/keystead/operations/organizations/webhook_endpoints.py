@@ -13,11 +13,12 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct, ShortText
 from keystead.api.records import WebhookEndpointData, WebhookSubscriptionParams, Wire
 from keystead.operations.declare import Reading, activity, query
+from keystead.organizations.bounds import FILTERS_BYTES_MAX, URL_CHARACTERS_MAX
 from keystead.organizations.kinds.webhook_endpoints import WEBHOOK_SUBSCRIPTIONS, WebhookEndpoints
 from keystead.organizations.limits import check_limit
 from keystead.organizations.organization import Put, Remove
-from keystead.organizations.webhooks.addresses import URL_MAX, check_url
-from keystead.organizations.webhooks.filters import FILTERS_MAX, check_filters
+from keystead.organizations.webhooks.addresses import check_url
+from keystead.organizations.webhooks.filters import check_filters
 from keystead.organizations.webhooks.webhooks import ACTIVITY_UPDATES
 from keystead.pipeline.execution import Execution, Output
 
@@ -25,14 +26,14 @@ _CHAIN_EVENTS: Final = frozenset(
     {"BALANCE_CONFIRMED_UPDATES", "BALANCE_FINALIZED_UPDATES", "SEND_TRANSACTION_STATUS_UPDATES"}
 )
 
-WebhookUrl = Annotated[str, Meta(max_length=URL_MAX)]
+WebhookUrl = Annotated[str, Meta(max_length=URL_CHARACTERS_MAX)]
 
 
 class WebhookSubscription(RequestStruct, frozen=True):
     """`filters_json`: see `organizations.webhooks.filters`."""
 
     event_type: ShortText
-    filters_json: Annotated[str, Meta(max_length=FILTERS_MAX)] | None = None
+    filters_json: Annotated[str, Meta(max_length=FILTERS_BYTES_MAX)] | None = None
     is_active: bool | None = None
 
 

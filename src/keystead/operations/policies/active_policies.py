@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from keystead.api.parameters import QueryRequest
 from keystead.api.records import Wire
 from keystead.operations.declare import Reading, query
-from keystead.policies.language.budget import Budget
-from keystead.policies.language.evaluation_context import STEPS_MAX, EvaluationContext
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language.evaluation_context import Budget, EvaluationContext
 from keystead.policies.policy import CompiledPolicy
 from keystead.policies.request import time_values
 
@@ -55,6 +55,6 @@ def _status(organization_id: str, policy: CompiledPolicy, moment: EvaluationCont
     status = ActivePolicyStatus(organization_id=organization_id, policy_id=policy.id, active=True)
     if policy.time is None:
         return status
-    value = policy.time.evaluate(moment, Budget(STEPS_MAX))
+    value = policy.time.evaluate(moment, Budget(EXPRESSION_STEPS_MAX))
     error = None if isinstance(value, bool) else str(value)
     return replace(status, active=value is True, time_expr=policy.time.source.text, error=error)

@@ -102,8 +102,9 @@ async def _check_policies(policies: Sequence[Policy], others: Iterable[Policy], 
         check_limit(0, characters_of(policy), CHARACTERS_PER_POLICY, execution.limits)
     have, adding = sum(map(characters_of, others)), sum(map(characters_of, policies))
     check_limit(have, adding, POLICY_CHARACTERS, execution.limits)
+    controls = execution.organization.velocity_controls.labels()
     for policy in policies:
-        check = partial(check_policy, policy)
+        check = partial(check_policy, policy, controls)
         await execution.share.run(execution.organization.id, Work.COMPILING, check, characters_of(policy))
 
 

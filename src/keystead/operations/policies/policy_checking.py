@@ -18,7 +18,7 @@ from keystead.operations.policies.policy_warnings import PolicyWarningRecord, wa
 from keystead.policies.language.expression import Expression
 from keystead.policies.language.namespaces import KEYWORDS
 from keystead.policies.language.syntax import ExpressionRefused
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
 from keystead.policies.policy import sources_of
 from keystead.primitives.share import Work
 
@@ -54,16 +54,17 @@ class CheckPolicyResponse(Wire, frozen=True):
     warnings: tuple[PolicyWarningRecord, ...]
 
 
-@query()
+@query(own=True)
 async def check_policy(reading: Reading, request: CheckPolicyRequest) -> CheckPolicyResponse:
     """Whether a policy could be saved, and what its author may not have intended. Nothing is saved."""
     policy = unsaved_policy(reading, request)
     environment = reading.environment
     problems = []
+    controls = reading.organization.velocity_controls.labels()
     for source in sources_of(policy).given:
         try:
             await environment.share.run(
-                reading.organization.id, Work.COMPILING, partial(Expression, source), len(source.text)
+                reading.organization.id, Work.COMPILING, partial(Expression, source, controls), len(source.text)
             )
         except ExpressionRefused as refused:
             line, column = refused.place
@@ -109,7 +110,7 @@ class ListPolicyKeywordsResponse(Wire, frozen=True):
     policy_keywords: tuple[PolicyKeyword, ...]
 
 
-@query(of_version=True)
+@query(of_version=True, own=True)
 def list_policy_keywords(_: Reading, __: ListPolicyKeywordsRequest) -> ListPolicyKeywordsResponse:
     """Everything that expressions of policies may name, with its type."""
     return ListPolicyKeywordsResponse(
@@ -130,6 +131,8 @@ def paths_of(clause: str, path: str, kind: Type) -> list[PolicyKeyword]:
         case ListOf(item=item):
             inner = paths_of(clause, f"{path}[]", item)
             return [PolicyKeyword(clause=clause, path=path, type="a list"), *inner]
+        case NamedByOrganization(value=value):
+            return paths_of(clause, f"{path}.<identifier>", value)
         case MapOf(value=value):
             inner = paths_of(clause, f"{path}[]", value)
             return [PolicyKeyword(clause=clause, path=path, type="a map"), *inner]

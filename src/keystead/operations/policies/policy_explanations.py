@@ -70,7 +70,7 @@ class ExplainPolicyResponse(Wire, frozen=True):
     at: Timestamp
 
 
-@query()
+@query(own=True)
 async def explain_policy(reading: Reading, request: ExplainPolicyRequest) -> ExplainPolicyResponse:
     """The value of each part of a policy's clauses for a recorded activity, with the votes that count.
 

@@ -19,6 +19,7 @@ from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.records import Wire
 from keystead.operations.activities import activity_named, recorded_bytes
+from keystead.operations.bounds import TRIED_BYTES_MAX, TRIED_SECONDS_MAX
 from keystead.operations.declare import Reading, query
 from keystead.operations.policies.policy_checking import CheckPolicyRequest, unsaved_policy
 from keystead.pipeline.activity import RecordedActivity
@@ -26,20 +27,16 @@ from keystead.pipeline.authorization import authorization_request
 from keystead.policies.authorize import Decision, authorize
 from keystead.policies.evaluator import PolicyEvaluator
 from keystead.policies.language.expression import Expression
+from keystead.policies.language.namespaces import CONTROLS
 from keystead.policies.policy import CompiledPolicy, characters_of
 from keystead.policies.policy import check_policy as check_expressions
 from keystead.policies.policy_set import PolicySet, policy_set
 from keystead.policies.request import AuthorizationRequest
 from keystead.primitives.share import Work
+from keystead.primitives.unreadable import Unreadable
 
 TRIED_AT_ONCE: Final = 50
 """Most activities of one request."""
-
-TRIED_BYTES_MAX: Final = 1_048_576
-"""Activities beyond this many bytes of requests, votes and results are left out of the answer."""
-
-TRIED_SECONDS_MAX: Final = 2.0
-"""Activities beyond this much processor time are left out of the answer."""
 
 
 class TryPolicyRequest(CheckPolicyRequest, frozen=True, kw_only=True):
@@ -82,7 +79,7 @@ class _PolicySets(msgspec.Struct, frozen=True):
     saved: PolicySet
 
 
-@query()
+@query(own=True)
 async def try_policy(reading: Reading, request: TryPolicyRequest) -> TryPolicyResponse:
     """The outcome of a policy for recorded activities, and the decisions with this policy. Nothing is saved.
 
@@ -112,7 +109,7 @@ async def _policy_sets(reading: Reading, request: TryPolicyRequest) -> _PolicySe
     environment = reading.environment
 
     def compiled_alone() -> PolicySet:
-        check_expressions(policy)
+        check_expressions(policy, reading.organization.velocity_controls.labels())
         return policy_set([policy], Expression)
 
     alone = await environment.share.run(
@@ -141,7 +138,16 @@ async def authorization_request_for(
     if policies is not None:
         basis = replace(basis, policies=replace(basis.policies, policy_set=policies))
     request = authorization_request(basis)
-    return replace(request, now_ms=activity.updated_at_ms) if activity.status in FINAL_STATUSES else request
+    if activity.status not in FINAL_STATUSES:
+        return request
+    values, *others = (
+        {**item, CONTROLS: _COUNTED_SINCE} if CONTROLS in item else item
+        for item in (request.resources, *request.others)
+    )
+    return replace(request, now_ms=activity.updated_at_ms, resources=values, others=tuple(others))
+
+
+_COUNTED_SINCE: Final = Unreadable("what was left when the activity was decided is not kept")
 
 
 def _timed_trial(

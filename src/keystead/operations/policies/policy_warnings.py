@@ -38,7 +38,7 @@ class ListPolicyWarningsResponse(Wire, frozen=True):
     policy_warnings: tuple[PolicyWarningRecord, ...]
 
 
-@query(of_version=True)
+@query(of_version=True, own=True)
 async def list_policy_warnings(reading: Reading, _: ListPolicyWarningsRequest) -> ListPolicyWarningsResponse:
     """Warnings about policies and MFA policies: those that never apply, deny nothing, or can be bypassed."""
     warnings = await warnings_of(reading.organization, reading.environment)

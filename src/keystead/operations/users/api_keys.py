@@ -13,7 +13,7 @@ from keystead.api.parameters import ApiKeyParams, ApiKeyParamsV2, QueryRequest, 
 from keystead.api.records import ApiKey, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.credentials.credentials import API_KEYS, check_not_held_by_siblings

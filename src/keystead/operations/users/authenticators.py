@@ -7,19 +7,13 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api import parameters
 from keystead.api.errors import NotFound
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import (
-    AuthenticatorParams,
-    AuthenticatorParamsV2,
-    QueryRequest,
-    RequestStruct,
-    upgraded_authenticator,
-)
 from keystead.api.records import Authenticator, Timestamp, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.authenticators import (
     check_credential_ids_free,
@@ -28,8 +22,7 @@ from keystead.organizations.credentials.authenticators import (
 )
 from keystead.organizations.credentials.credentials import AUTHENTICATORS, check_not_held_by_siblings
 from keystead.organizations.credentials.removal import without_credentials
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
@@ -38,13 +31,13 @@ AT_ONCE = 10
 """Most authenticators that one request may add or delete."""
 
 
-class CreateAuthenticatorsIntentV2(RequestStruct, frozen=True):
-    authenticators: Annotated[tuple[AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
+class CreateAuthenticatorsIntentV2(parameters.RequestStruct, frozen=True):
+    authenticators: Annotated[tuple[parameters.AuthenticatorParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
-class CreateAuthenticatorsIntent(RequestStruct, frozen=True):
-    authenticators: Annotated[tuple[AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+class CreateAuthenticatorsIntent(parameters.RequestStruct, frozen=True):
+    authenticators: Annotated[tuple[parameters.AuthenticatorParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
     user_id: Uuid
 
 
@@ -54,7 +47,7 @@ class CreateAuthenticatorsResult(Wire, frozen=True):
 
 def _from_v1(intent: CreateAuthenticatorsIntent) -> CreateAuthenticatorsIntentV2:
     return CreateAuthenticatorsIntentV2(
-        authenticators=tuple(map(upgraded_authenticator, intent.authenticators)), user_id=intent.user_id
+        authenticators=tuple(map(parameters.upgraded_authenticator, intent.authenticators)), user_id=intent.user_id
     )
 
 
@@ -94,7 +87,7 @@ def create_authenticators(
     )
 
 
-class GetAuthenticatorRequest(QueryRequest, frozen=True):
+class GetAuthenticatorRequest(parameters.QueryRequest, frozen=True):
     authenticator_id: Uuid
 
 
@@ -113,7 +106,7 @@ def get_authenticator(reading: Reading, request: GetAuthenticatorRequest) -> Get
     return GetAuthenticatorResponse(authenticator=authenticator)
 
 
-class DeleteAuthenticatorsIntent(RequestStruct, frozen=True):
+class DeleteAuthenticatorsIntent(parameters.RequestStruct, frozen=True):
     user_id: Uuid
     authenticator_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
@@ -136,7 +129,7 @@ def delete_authenticators(
     )
 
 
-class GetAuthenticatorsRequest(QueryRequest, frozen=True):
+class GetAuthenticatorsRequest(parameters.QueryRequest, frozen=True):
     user_id: Uuid
 
 

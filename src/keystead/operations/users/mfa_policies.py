@@ -8,18 +8,11 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api import records
 from keystead.api.decoding import NO_CONTROLS_BUT_LINES, Label, Notes
 from keystead.api.errors import InvalidRequest, NotFound
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import QueryRequest, RequestStruct, RequiredAuthenticationMethodParams
-from keystead.api.records import (
-    AuthenticationMethod,
-    MfaPolicy,
-    RequiredAuthenticationMethod,
-    Timestamp,
-    User,
-    Wire,
-)
 from keystead.operations.declare import Reading, activity, query
 from keystead.organizations.kinds.users import MFA_POLICIES, MFA_POLICY_CHARACTERS, Users
 from keystead.organizations.limits import check_limit
@@ -44,7 +37,7 @@ class CreateMfaPolicyIntent(RequestStruct, frozen=True):
     notes: Notes | None = None
 
 
-class CreateMfaPolicyResult(Wire, frozen=True):
+class CreateMfaPolicyResult(records.Wire, frozen=True):
     mfa_policy_id: str
 
 
@@ -54,8 +47,8 @@ async def create_mfa_policy(execution: Execution, intent: CreateMfaPolicyIntent)
     user = execution.organization.record(Users, intent.user_id)
     check_limit(len(user.mfa_policies), 1, MFA_POLICIES, execution.limits)
     _check_order_free(user.mfa_policies, intent.order)
-    now = Timestamp.from_ms(execution.now_ms)
-    policy = MfaPolicy(
+    now = records.Timestamp.from_ms(execution.now_ms)
+    policy = records.MfaPolicy(
         mfa_policy_id=execution.new_id(),
         mfa_policy_name=intent.mfa_policy_name,
         condition=await _checked_condition(intent.condition, user.mfa_policies, execution),
@@ -85,7 +78,7 @@ class UpdateMfaPolicyIntent(RequestStruct, frozen=True):
     notes: Notes | None = None
 
 
-class UpdateMfaPolicyResult(Wire, frozen=True):
+class UpdateMfaPolicyResult(records.Wire, frozen=True):
     mfa_policy_id: str
 
 
@@ -94,7 +87,7 @@ async def update_mfa_policy(execution: Execution, intent: UpdateMfaPolicyIntent)
     """Change an MFA policy."""
     user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
-    now = Timestamp.from_ms(execution.now_ms)
+    now = records.Timestamp.from_ms(execution.now_ms)
     others = [other for other in user.mfa_policies if other is not policy]
     if intent.order is not None:
         _check_order_free(others, intent.order)
@@ -124,7 +117,7 @@ class DeleteMfaPolicyIntent(RequestStruct, frozen=True):
     mfa_policy_id: Uuid
 
 
-class DeleteMfaPolicyResult(Wire, frozen=True):
+class DeleteMfaPolicyResult(records.Wire, frozen=True):
     mfa_policy_id: str
 
 
@@ -134,7 +127,7 @@ def delete_mfa_policy(execution: Execution, intent: DeleteMfaPolicyIntent) -> Ou
     user = execution.organization.record(Users, intent.user_id)
     policy = _policy_named(user, intent.mfa_policy_id)
     policies = tuple(other for other in user.mfa_policies if other is not policy)
-    now = Timestamp.from_ms(execution.now_ms)
+    now = records.Timestamp.from_ms(execution.now_ms)
     return Output(
         result=DeleteMfaPolicyResult(mfa_policy_id=policy.mfa_policy_id),
         changes=(Put(replace(user, mfa_policies=policies, updated_at=now)),),
@@ -146,8 +139,8 @@ class GetMfaPolicyRequest(QueryRequest, frozen=True):
     mfa_policy_id: Uuid
 
 
-class GetMfaPolicyResponse(Wire, frozen=True):
-    mfa_policy: MfaPolicy
+class GetMfaPolicyResponse(records.Wire, frozen=True):
+    mfa_policy: records.MfaPolicy
 
 
 @query()
@@ -161,8 +154,8 @@ class GetMfaPoliciesRequest(QueryRequest, frozen=True):
     user_id: Uuid
 
 
-class GetMfaPoliciesResponse(Wire, frozen=True):
-    mfa_policies: tuple[MfaPolicy, ...]
+class GetMfaPoliciesResponse(records.Wire, frozen=True):
+    mfa_policies: tuple[records.MfaPolicy, ...]
 
 
 @query()
@@ -171,14 +164,14 @@ def get_mfa_policies(reading: Reading, request: GetMfaPoliciesRequest) -> GetMfa
     return GetMfaPoliciesResponse(mfa_policies=reading.organization.record(Users, request.user_id).mfa_policies)
 
 
-def _policy_named(user: User, mfa_policy_id: str) -> MfaPolicy:
+def _policy_named(user: records.User, mfa_policy_id: str) -> records.MfaPolicy:
     for policy in user.mfa_policies:
         if policy.mfa_policy_id == mfa_policy_id:
             return policy
     raise NotFound(f"unable to find MFA policy {mfa_policy_id} of user {user.user_id}")
 
 
-def _check_order_free(others: Iterable[MfaPolicy], order: int) -> None:
+def _check_order_free(others: Iterable[records.MfaPolicy], order: int) -> None:
     for other in others:
         if other.order == order:
             raise InvalidRequest(
@@ -187,23 +180,24 @@ def _check_order_free(others: Iterable[MfaPolicy], order: int) -> None:
             )
 
 
-def _required_method(step: RequiredAuthenticationMethodParams) -> RequiredAuthenticationMethod:
-    return RequiredAuthenticationMethod(
-        any=tuple(AuthenticationMethod(type=method.type, id=method.id) for method in step.any)
+def _required_method(step: RequiredAuthenticationMethodParams) -> records.RequiredAuthenticationMethod:
+    return records.RequiredAuthenticationMethod(
+        any=tuple(records.AuthenticationMethod(type=method.type, id=method.id) for method in step.any)
     )
 
 
-async def _checked_condition(condition: str, others: Iterable[MfaPolicy], execution: Execution) -> str:
+async def _checked_condition(condition: str, others: Iterable[records.MfaPolicy], execution: Execution) -> str:
     """The condition, if it compiles; "" always holds. Raises InvalidRequest, and LimitReached if the conditions of
     the user, with `others`, have too many characters."""
     have = sum(len(other.condition) for other in others)
     check_limit(have, len(condition), MFA_POLICY_CHARACTERS, execution.limits)
+    controls = execution.organization.velocity_controls.labels()
     try:
         if condition:
             await execution.share.run(
                 execution.organization.id,
                 Work.COMPILING,
-                lambda: Expression(mfa_condition_source(condition)),
+                lambda: Expression(mfa_condition_source(condition), controls),
                 len(condition),
             )
     except ExpressionRefused as refused:

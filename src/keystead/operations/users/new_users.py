@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from keystead.api.enums import TagType
 from keystead.api.parameters import OauthProviderParamsV2
@@ -17,6 +18,7 @@ from keystead.operations.users.user_intents import UserParamsV4
 from keystead.organizations.contacts.account_contacts import account_contacts_of, contact_changes
 from keystead.organizations.contacts.contact_evidence import ContactEvidence
 from keystead.organizations.contacts.contacts import check_email, check_phone_number
+from keystead.organizations.credentials import oauth_providers, wallet_authenticators
 from keystead.organizations.credentials.api_keys import check_public_keys_free, new_api_key, with_api_keys
 from keystead.organizations.credentials.authenticators import (
     check_credential_ids_free,
@@ -24,25 +26,31 @@ from keystead.organizations.credentials.authenticators import (
     new_authenticator,
 )
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
-from keystead.organizations.credentials.oauth_providers import (
-    check_identities_free,
-    new_oauth_providers,
-    tokens_of,
-    with_oauth_providers,
-)
-from keystead.organizations.credentials.wallet_authenticators import (
-    check_wallets_free,
-    new_wallet_authenticators,
-    with_wallet_authenticators,
-)
-from keystead.organizations.kinds.passkeys import Passkey
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.lookups import wallet_lookup_value
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
 from keystead.pipeline.execution import Execution
+from keystead.pipeline.operation import THE_SUBMITTER
 from keystead.primitives.share import Work
 from keystead.sessions.wallet_tokens import WalletClaim
+
+
+class _OfUser(Protocol):
+    @property
+    def user_id(self) -> str: ...
+
+
+def named_user(intent: _OfUser) -> str:
+    """The user whom the intent names as `userId`."""
+    return intent.user_id
+
+
+def submitting_user(_: object) -> str:
+    """The user who submits the activity."""
+    return THE_SUBMITTER
+
 
 EvidenceOf = Callable[[int, User], Sequence[ContactEvidence]]
 
@@ -52,7 +60,7 @@ def tokens_of_users(providers: Sequence[Sequence[OauthProviderParamsV2]], field:
     return {
         token_field: token
         for index, of_user in enumerate(providers)
-        for token_field, token in tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
+        for token_field, token in oauth_providers.tokens_of(of_user, f"{field}[{index}].oauthProviders").items()
     }
 
 
@@ -94,8 +102,12 @@ async def added_users(
     check_credential_ids_free(organization, authenticators)
     check_not_held_by_siblings(held_by_siblings, [key.credential.public_key for key in keys])
     check_not_held_by_siblings(held_by_siblings, [authenticator.credential_id for authenticator in authenticators])
-    check_identities_free(organization, [provider for user in users for provider in user.oauth_providers])
-    check_wallets_free(organization, [wallet for user in users for wallet in user.wallet_authenticators])
+    oauth_providers.check_identities_free(
+        organization, [provider for user in users for provider in user.oauth_providers]
+    )
+    wallet_authenticators.check_wallets_free(
+        organization, [wallet for user in users for wallet in user.wallet_authenticators]
+    )
     check_not_held_by_siblings(held_by_siblings, [wallet_lookup_value(claim) for held in wallets for claim in held])
     passkeys = [passkey for _, held in added for passkey in held]
     return users, (*map(Put, users), *map(Put, passkeys), *contacts)
@@ -111,7 +123,7 @@ def _new_user(
         new_authenticator(passkey, new_id(), now, f"{field}.authenticators[{i}]")
         for i, passkey in enumerate(params.authenticators)
     ]
-    providers = new_oauth_providers(
+    providers = oauth_providers.new_oauth_providers(
         params.oauth_providers,
         execution.identities,
         new_id,
@@ -125,10 +137,10 @@ def _new_user(
         authenticators=tuple(authenticator for authenticator, _ in registered),
         api_keys=with_api_keys((), keys, limits, execution.now_ms),
         user_tags=tuple(dict.fromkeys(params.user_tags)),
-        oauth_providers=with_oauth_providers((), providers, limits),
+        oauth_providers=oauth_providers.with_oauth_providers((), providers, limits),
         mfa_policies=(),
-        wallet_authenticators=with_wallet_authenticators(
-            (), new_wallet_authenticators(wallets, new_id, now), limits
+        wallet_authenticators=wallet_authenticators.with_wallet_authenticators(
+            (), wallet_authenticators.new_wallet_authenticators(wallets, new_id, now), limits
         ),
         created_at=now,
         updated_at=now,

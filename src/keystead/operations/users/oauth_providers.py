@@ -8,19 +8,13 @@ from typing import Annotated
 from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api import parameters
 from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
-from keystead.api.parameters import (
-    OauthProviderParams,
-    OauthProviderParamsV2,
-    QueryRequest,
-    RequestStruct,
-    upgraded_oauth_provider,
-)
 from keystead.api.records import OauthProvider, Timestamp, User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.organizations.contacts.account_contacts import contact_changes
 from keystead.organizations.contacts.contact_evidence import ContactEvidence, of_google
 from keystead.organizations.credentials.credentials import OAUTH_PROVIDERS
@@ -46,14 +40,14 @@ AT_ONCE = 10
 _FIELD = "parameters.oauthProviders"
 
 
-class CreateOauthProvidersIntentV2(RequestStruct, frozen=True):
+class CreateOauthProvidersIntentV2(parameters.RequestStruct, frozen=True):
     user_id: Uuid
-    oauth_providers: Annotated[tuple[OauthProviderParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
+    oauth_providers: Annotated[tuple[parameters.OauthProviderParamsV2, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
-class CreateOauthProvidersIntent(RequestStruct, frozen=True):
+class CreateOauthProvidersIntent(parameters.RequestStruct, frozen=True):
     user_id: Uuid
-    oauth_providers: Annotated[tuple[OauthProviderParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
+    oauth_providers: Annotated[tuple[parameters.OauthProviderParams, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
 
 class CreateOauthProvidersResultV2(Wire, frozen=True):
@@ -62,7 +56,8 @@ class CreateOauthProvidersResultV2(Wire, frozen=True):
 
 def _from_v1(intent: CreateOauthProvidersIntent) -> CreateOauthProvidersIntentV2:
     return CreateOauthProvidersIntentV2(
-        user_id=intent.user_id, oauth_providers=tuple(map(upgraded_oauth_provider, intent.oauth_providers))
+        user_id=intent.user_id,
+        oauth_providers=tuple(map(parameters.upgraded_oauth_provider, intent.oauth_providers)),
     )
 
 
@@ -144,7 +139,7 @@ def _check_by_parent(execution: Execution, intent: CreateOauthProvidersIntentV2,
         )
 
 
-class DeleteOauthProvidersIntent(RequestStruct, frozen=True):
+class DeleteOauthProvidersIntent(parameters.RequestStruct, frozen=True):
     user_id: Uuid
     provider_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=AT_ONCE)]
 
@@ -167,7 +162,7 @@ def delete_oauth_providers(
     )
 
 
-class GetOauthProvidersRequest(QueryRequest, frozen=True):
+class GetOauthProvidersRequest(parameters.QueryRequest, frozen=True):
     """Without `user_id`: the identities of every user."""
 
     user_id: Uuid | None = None

@@ -16,21 +16,15 @@ from keystead.api.records import Timestamp, User, Wire
 from keystead.operations.declare import activity
 from keystead.operations.logins.verification_tokens import check_own_contact, is_used_up, used_token_rows
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.organizations.attachments import Attachment
-from keystead.organizations.contacts.account_contacts import (
-    account_contacts_of,
-    changes_for_removed_user,
-    contact_changes,
-)
+from keystead.organizations.contacts import account_contacts
 from keystead.organizations.contacts.contact_evidence import ContactEvidence, of_token, of_writing
 from keystead.organizations.contacts.contacts import check_email, check_phone_number
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import Users
+from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Change, Put, Remove
-from keystead.organizations.root_quorum import check_not_in_quorum
 from keystead.organizations.tags import check_tags
-from keystead.organizations.users import check_can_authenticate
+from keystead.organizations.users import check_can_authenticate, check_not_in_quorum
 from keystead.pipeline.context import ForeignSource
 from keystead.pipeline.execution import Execution, ExecutionWith, Output
 
@@ -180,10 +174,10 @@ async def _proven_contact_changes(
 def _user_changes(execution: Execution, user: User, evidence: Sequence[ContactEvidence] = ()) -> tuple[Change, ...]:
     """The changes that store the user. `evidence`: for the contacts that the request writes or proves."""
     organization = execution.organization
-    contacts = account_contacts_of(organization, user, evidence)
+    contacts = account_contacts.account_contacts_of(organization, user, evidence)
     check_can_authenticate(user, contacts, organization.profile.features, "parameters")
     changed = replace(user, updated_at=Timestamp.from_ms(execution.now_ms))
-    return (Put(changed), *contact_changes(organization, changed, evidence))
+    return (Put(changed), *account_contacts.contact_changes(organization, changed, evidence))
 
 
 class DeleteUsersIntent(RequestStruct, frozen=True):
@@ -208,7 +202,7 @@ def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Output[Dele
             *(
                 change
                 for user_id in user_ids
-                for change in changes_for_removed_user(execution.organization, user_id)
+                for change in account_contacts.changes_for_removed_user(execution.organization, user_id)
             ),
             *(Remove(User, user_id) for user_id in user_ids),
         ),

@@ -10,16 +10,9 @@ from keystead.api.parameters import QueryRequest, upgraded_api_key
 from keystead.api.records import User, Wire
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.operations.users import added_credentials as adding
+from keystead.operations.users import user_intents
 from keystead.operations.users.new_users import EvidenceOf, added_users, tokens_of_users
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
-from keystead.operations.users.user_intents import (
-    CreateApiOnlyUsersIntent,
-    CreateUsersIntentV4,
-    UserParamsV4,
-    from_v1,
-    from_v2,
-    from_v3,
-)
 from keystead.organizations.contacts.contact_evidence import of_writing
 from keystead.organizations.kinds.users import Users
 from keystead.pipeline.context import ForeignSource
@@ -33,11 +26,11 @@ class CreateUsersResult(Wire, frozen=True):
 _FIELD = "parameters.users"
 
 
-def _tokens(intent: CreateUsersIntentV4) -> dict[str, str]:
+def _tokens(intent: user_intents.CreateUsersIntentV4) -> dict[str, str]:
     return tokens_of_users([user.oauth_providers for user in intent.users], _FIELD)
 
 
-async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) -> HeldBySiblings:
+async def _held_by_siblings(source: ForeignSource, intent: user_intents.CreateUsersIntentV4) -> HeldBySiblings:
     return await held_by_siblings(
         source,
         api_keys=[key for user in intent.users for key in user.api_keys],
@@ -50,15 +43,15 @@ async def _held_by_siblings(source: ForeignSource, intent: CreateUsersIntentV4) 
     oidc_tokens=_tokens,
     load_context=_held_by_siblings,
     accepts=(
-        older("ACTIVITY_TYPE_CREATE_USERS_V3", from_v3),
-        older("ACTIVITY_TYPE_CREATE_USERS_V2", from_v2),
-        older("ACTIVITY_TYPE_CREATE_USERS", from_v1),
+        older("ACTIVITY_TYPE_CREATE_USERS_V3", user_intents.from_v3),
+        older("ACTIVITY_TYPE_CREATE_USERS_V2", user_intents.from_v2),
+        older("ACTIVITY_TYPE_CREATE_USERS", user_intents.from_v1),
     ),
     also_does=("CREATE_API_ONLY_USERS", "UPDATE_USER_TAG"),
     adds=lambda _, intent: adding.new_users(intent.users),
 )
 async def create_users(
-    execution: ExecutionWith[HeldBySiblings], intent: CreateUsersIntentV4
+    execution: ExecutionWith[HeldBySiblings], intent: user_intents.CreateUsersIntentV4
 ) -> Output[CreateUsersResult]:
     """Add users, each with at least one lasting credential."""
     users, changes = await added_users(
@@ -75,9 +68,9 @@ class CreateApiOnlyUsersResult(Wire, frozen=True):
     user_ids: tuple[str, ...]
 
 
-def _as_users(intent: CreateApiOnlyUsersIntent) -> list[UserParamsV4]:
+def _as_users(intent: user_intents.CreateApiOnlyUsersIntent) -> list[user_intents.UserParamsV4]:
     return [
-        UserParamsV4(
+        user_intents.UserParamsV4(
             user_name=user.user_name,
             api_keys=tuple(map(upgraded_api_key, user.api_keys)),
             authenticators=(),
@@ -89,7 +82,9 @@ def _as_users(intent: CreateApiOnlyUsersIntent) -> list[UserParamsV4]:
     ]
 
 
-async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnlyUsersIntent) -> HeldBySiblings:
+async def _api_keys_held_by_siblings(
+    source: ForeignSource, intent: user_intents.CreateApiOnlyUsersIntent
+) -> HeldBySiblings:
     keys = [upgraded_api_key(key) for user in intent.api_only_users for key in user.api_keys]
     return await held_by_siblings(source, api_keys=keys)
 
@@ -101,7 +96,7 @@ async def _api_keys_held_by_siblings(source: ForeignSource, intent: CreateApiOnl
     adds=lambda _, intent: adding.new_users(_as_users(intent)),
 )
 async def create_api_only_users(
-    execution: ExecutionWith[HeldBySiblings], intent: CreateApiOnlyUsersIntent
+    execution: ExecutionWith[HeldBySiblings], intent: user_intents.CreateApiOnlyUsersIntent
 ) -> Output[CreateApiOnlyUsersResult]:
     """Add users who have API keys only. An older form of create_users."""
     users, changes = await added_users(

@@ -17,7 +17,7 @@ from keystead.api.records import Timestamp, WalletAuthenticator, Wire
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.logins.wallet_tokens import UsedIds, proven_wallets, used_ids
 from keystead.operations.users import added_credentials as adding
-from keystead.operations.users.owners import named_user
+from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials.credentials import WALLET_AUTHENTICATORS, check_not_held_by_siblings
 from keystead.organizations.credentials.removal import without_credentials

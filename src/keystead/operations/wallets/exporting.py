@@ -19,8 +19,13 @@ from keystead.api.records import PrivateKey, Timestamp, Wallet, Wire
 from keystead.chains.bundle_texts import read_target
 from keystead.chains.paths import comparison_form
 from keystead.operations.declare import activity
-from keystead.operations.wallets.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
-from keystead.operations.wallets.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
+from keystead.operations.wallets.derived_accounts import (
+    account_key,
+    sealed_mnemonic,
+    sealed_private_key,
+    standalone_key,
+)
+from keystead.operations.wallets.private_keys import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.organizations.attachments import ChangedAccount, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.private_keys import PrivateKeys

@@ -12,7 +12,8 @@ from keystead.api.errors import PermissionDenied
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import RequestStruct, WalletAccountParams
 from keystead.api.records import PrivateKeyAddress, Wire
-from keystead.chains.bundle_texts import MESSAGE_LENGTH_MAX, read_message
+from keystead.chains.bounds import BUNDLE_MESSAGE_CHARACTERS_MAX
+from keystead.chains.bundle_texts import read_message
 from keystead.operations.declare import activity
 from keystead.operations.wallets.derived_accounts import ACCOUNTS_AT_ONCE, account_request
 from keystead.operations.wallets.private_keys import check_formats, private_key_record
@@ -25,7 +26,7 @@ from keystead.organizations.organization import Put, Remove
 from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import ClientMessage
 
-EncryptedBundle = Annotated[str, Meta(max_length=MESSAGE_LENGTH_MAX)]
+EncryptedBundle = Annotated[str, Meta(max_length=BUNDLE_MESSAGE_CHARACTERS_MAX)]
 """JSON text: what the caller sealed to an import target."""
 
 

@@ -1,8 +1,8 @@
-"""Private keys that belong to no wallet: creating, deleting and reading them."""
+"""Private keys that belong to no wallet: creating, deleting and reading them; what policies see of a key."""
 
 from __future__ import annotations
 
-from typing import Annotated, Protocol
+from typing import Annotated, Any, Protocol
 
 from msgspec import Meta
 
@@ -11,8 +11,9 @@ from keystead.api.enums import AddressFormat, Curve, TagType
 from keystead.api.errors import InvalidRequest, ServiceError
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import NotSupported, QueryRequest, RequestStruct
-from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wire
+from keystead.api.records import PrivateKey, PrivateKeyAddress, Timestamp, Wallet, WalletAccount, Wire
 from keystead.chains.addresses.formats import require_encodable
+from keystead.chains.paths import HARDENED, parse_path
 from keystead.operations.declare import Reading, activity, older, query
 from keystead.organizations.attachments import PRIVATE_KEY_PURPOSE, SealedSecret
 from keystead.organizations.kinds.private_keys import PrivateKeys
@@ -21,6 +22,36 @@ from keystead.organizations.tags import check_tags
 from keystead.organizations.wallets import check_exported
 from keystead.pipeline.execution import Execution, Output
 from keystead.pipeline.signer_values import NewPrivateKey
+
+
+def wallet_keywords(wallet: Wallet) -> dict[str, Any]:
+    return {
+        "id": wallet.wallet_id,
+        "label": wallet.wallet_name,
+        "imported": wallet.imported,
+        "exported": wallet.exported,
+    }
+
+
+def wallet_account_keywords(account: WalletAccount) -> dict[str, Any]:
+    """The path as the request wrote it, level by level."""
+    segments = parse_path(account.path)
+    return {
+        "address": account.address,
+        "path_indexes": tuple([segment & ~HARDENED for segment in segments]),
+        "path_hardened": tuple([bool(segment & HARDENED) for segment in segments]),
+    }
+
+
+def private_key_keywords(key: PrivateKey) -> dict[str, Any]:
+    return {
+        "id": key.private_key_id,
+        "label": key.private_key_name,
+        "tags": key.private_key_tags,
+        "imported": key.imported,
+        "exported": key.exported,
+    }
+
 
 KEYS_AT_ONCE = 100
 """Most private keys that one request may make or delete."""

@@ -17,6 +17,7 @@ from keystead.api.identifiers import Uuid
 from keystead.api.parameters import Pagination, QueryRequest, RequestStruct, ShortText
 from keystead.api.records import Wire
 from keystead.chains.bundle_texts import read_message, read_target
+from keystead.operations.bounds import SECRET_BYTES_MAX, SECRET_PROPERTIES_MAX
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
 from keystead.operations.wallets.exporting import TargetPublicKey
@@ -34,12 +35,9 @@ from keystead.policies.request import ResourceKeywords
 SECRETS_AT_ONCE: Final = 10
 """Most secrets of one request. The result of an export is stored, and it is four times as large as its secrets."""
 
-PROPERTIES_MAX: Final = 10
-"""Most static properties of a secret."""
 
-_SECRET_BYTES_MAX: Final = 65_536
 _TAG_BYTES: Final = 16
-_PAYLOAD_LENGTH_MAX: Final = 2 * (_SECRET_BYTES_MAX + _TAG_BYTES) + 1_024
+_PAYLOAD_LENGTH_MAX: Final = 2 * (SECRET_BYTES_MAX + _TAG_BYTES) + 1_024
 """Characters of a sealed secret: its ciphertext in hex, and the JSON around it."""
 
 
@@ -96,7 +94,7 @@ class StaticProperty(RequestStruct, frozen=True):
     value: ShortText | None = None
 
 
-Properties = Annotated[tuple[StaticProperty, ...], Meta(max_length=PROPERTIES_MAX)]
+Properties = Annotated[tuple[StaticProperty, ...], Meta(max_length=SECRET_PROPERTIES_MAX)]
 
 
 class ImportSecretParams(RequestStruct, frozen=True):
@@ -183,7 +181,7 @@ def _message(execution: Execution, payload: str, field: str) -> ClientMessage:
     """The message that holds a sealed secret. Raises InvalidRequest, also if the secret has more bytes than the
     limit."""
     message = ClientMessage(*read_message(payload, field, _PAYLOAD_LENGTH_MAX))
-    bytes_max = min(execution.limits[SECRET_BYTES], _SECRET_BYTES_MAX)
+    bytes_max = min(execution.limits[SECRET_BYTES], SECRET_BYTES_MAX)
     if len(message.ciphertext) - _TAG_BYTES > bytes_max:
         raise InvalidRequest(
             f"invalid request: field `{field}`: a secret has at most {bytes_max} bytes, not "

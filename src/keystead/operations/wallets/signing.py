@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, assert_never
 
 import msgspec
 from msgspec import Meta
@@ -20,7 +20,12 @@ from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 from keystead.api.parameters import NotSupported, RequestStruct
 from keystead.api.records import Wire
+from keystead.chains.addresses.text import base58
+from keystead.chains.assets import BITCOIN, EVM, SOLANA, TRON
 from keystead.chains.contract_interfaces import ParsedInterface, read_interface
+from keystead.chains.ethereum import envelope
+from keystead.chains.movements import Movement, MovementKind
+from keystead.chains.outflow import SignedMovements
 from keystead.chains.parsers import parse_transaction
 from keystead.chains.payload_schemes import scheme_of
 from keystead.chains.payloads import Payload, check_combination, hex_bytes, is_empty_domain, read_payload
@@ -35,6 +40,7 @@ from keystead.pipeline.context import ContextSource
 from keystead.pipeline.execution import Execution, ExecutionWith, OutputWithoutChanges
 from keystead.policies.request import RAW_ENCODINGS, ResourceKeywords
 from keystead.primitives.share import Work
+from keystead.primitives.unreadable import Unreadable
 
 logger = logging.getLogger("keystead")
 
@@ -52,6 +58,7 @@ class PayloadsToSign(msgspec.Struct, frozen=True):
     scheme: SignatureScheme
     messages: tuple[bytes, ...]
     keywords: Mapping[str, Any]
+    movements: Sequence[Movement] = ()
 
 
 def _signatures(
@@ -141,6 +148,27 @@ def _payloads_to_sign(named: NamedKey, payloads: Sequence[Payload]) -> PayloadsT
         scheme=scheme_of(named.party.curve, named.party.address_format),
         messages=tuple(payload.message for payload in payloads),
         keywords={**named.keywords, **read_keywords},
+        movements=payloads[0].movements,
+    )
+
+
+_UNREAD: Final = Unreadable("a raw payload may be a transaction, and nothing is known of it")
+
+
+def payload_movements(context: PayloadsToSign) -> SignedMovements:
+    """What anybody who has the signature can move. Raw bytes may be anything."""
+    ethereum = context.keywords.get("eth", {})
+    if "eip_712" in ethereum:
+        chain_id = ethereum["eip_712"]["domain"]["chain_id"]
+    elif "eip_7702_authorization" in ethereum:
+        chain_id = ethereum["eip_7702_authorization"]["chain_id"]
+    else:
+        return SignedMovements(movements=_UNREAD)
+    return SignedMovements(
+        namespace=EVM,
+        reference=str(chain_id) if isinstance(chain_id, int) else None,
+        own=frozenset({envelope.sender(context.named.party)}),
+        movements=context.movements,
     )
 
 
@@ -153,6 +181,7 @@ def payload_keywords(_: Organization, __: SignRawPayloadIntentV2, context: Paylo
     accepts=(older("ACTIVITY_TYPE_SIGN_RAW_PAYLOAD", upgraded_payload),),
     load_context=load_payload,
     resources=payload_keywords,
+    signs=payload_movements,
     also_does=("SIGN_RAW_PAYLOADS",),
 )
 async def sign_raw_payload(
@@ -225,6 +254,7 @@ def payloads_keywords(_: Organization, __: SignRawPayloadsIntent, context: Paylo
     "ACTIVITY_TYPE_SIGN_RAW_PAYLOADS",
     load_context=load_payloads,
     resources=payloads_keywords,
+    signs=payload_movements,
     also_does=("SIGN_RAW_PAYLOAD",),
 )
 async def sign_raw_payloads(
@@ -270,6 +300,7 @@ class TransactionToSign(msgspec.Struct, frozen=True):
     """A transaction that was read, and the key that is to sign it."""
 
     named: NamedKey
+    kind: TransactionType
     transaction: UnsignedTransaction
     keywords: ResourceKeywords
 
@@ -297,7 +328,7 @@ async def load_transaction(source: ContextSource, intent: SignTransactionIntentV
     interfaces = await interfaces_of(source, intent.type, transaction.contracts)
     description = await run(lambda: transaction.describe(interfaces))
     keywords = ResourceKeywords({**named.keywords, **description.keywords})
-    return TransactionToSign(named, transaction, keywords)
+    return TransactionToSign(named, intent.type, transaction, keywords)
 
 
 _INTERFACES: Final = {
@@ -335,11 +366,37 @@ def transaction_keywords(
     return context.keywords
 
 
+def _payers(movements: Sequence[Movement]) -> frozenset[str]:
+    """Who pays the fee: the account that signs, unless the transaction leaves the fee to another one."""
+    return frozenset(
+        [each.from_ for each in movements if each.kind is MovementKind.FEE and isinstance(each.from_, str)]
+    )
+
+
+def transaction_movements(context: TransactionToSign) -> SignedMovements:
+    """What the transaction moves, on which chain."""
+    movements, party, values = context.transaction.movements, context.named.party, context.keywords.values
+    match context.kind:
+        case TransactionType.ETHEREUM | TransactionType.TEMPO:
+            chain_id = values["eth" if context.kind is TransactionType.ETHEREUM else "tempo"]["tx"]["chain_id"]
+            reference = str(chain_id) if isinstance(chain_id, int) else None
+            return SignedMovements(namespace=EVM, reference=reference, own=_payers(movements), movements=movements)
+        case TransactionType.SOLANA:
+            return SignedMovements(namespace=SOLANA, own=frozenset({base58(party.compressed)}), movements=movements)
+        case TransactionType.TRON:
+            return SignedMovements(namespace=TRON, own=_payers(movements), movements=movements)
+        case TransactionType.BITCOIN:
+            return SignedMovements(namespace=BITCOIN, movements=movements)
+        case _:
+            assert_never(context.kind)
+
+
 @activity(
     "ACTIVITY_TYPE_SIGN_TRANSACTION_V2",
     accepts=(older("ACTIVITY_TYPE_SIGN_TRANSACTION", upgraded_transaction),),
     load_context=load_transaction,
     resources=transaction_keywords,
+    signs=transaction_movements,
 )
 async def sign_transaction(
     execution: ExecutionWith[TransactionToSign], _: SignTransactionIntentV2

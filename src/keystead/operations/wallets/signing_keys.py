@@ -18,8 +18,8 @@ from keystead.api.records import PrivateKey, Wallet, WalletAccount
 from keystead.chains.addresses.stored_forms import possible_forms, stored_form
 from keystead.chains.curves import decode_public_key
 from keystead.chains.transaction import Party
-from keystead.operations.wallets.key_keywords import private_key_keywords, wallet_account_keywords, wallet_keywords
-from keystead.operations.wallets.sealed_keys import account_key, sealed_mnemonic, sealed_private_key, standalone_key
+from keystead.operations.wallets import derived_accounts
+from keystead.operations.wallets.private_keys import private_key_keywords, wallet_account_keywords, wallet_keywords
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.memory_size import measured_bytes
 from keystead.organizations.organization import Organization
@@ -70,10 +70,12 @@ async def _read_key(source: ContextSource, sign_with: str) -> NamedKey:
         wallet = organization.wallets.get(account.wallet_id)
         if wallet is None:
             raise _not_found(organization, sign_with)
-        return _named_account(account, wallet, await sealed_mnemonic(source, wallet))
+        return _named_account(account, wallet, await derived_accounts.sealed_mnemonic(source, wallet))
     if private_key is None:
         raise _not_found(organization, sign_with)
-    return _named_private_key(private_key, sign_with, await sealed_private_key(source, private_key))
+    return _named_private_key(
+        private_key, sign_with, await derived_accounts.sealed_private_key(source, private_key)
+    )
 
 
 def _not_found(organization: Organization, sign_with: str) -> NotFound:
@@ -85,7 +87,7 @@ def _not_found(organization: Organization, sign_with: str) -> NotFound:
 
 
 def _named_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> NamedKey:
-    key = account_key(account, sealed)
+    key = derived_accounts.account_key(account, sealed)
     return NamedKey(
         key=key,
         party=_party(account, key.public_key, account.address_format, account.address),
@@ -96,7 +98,7 @@ def _named_account(account: WalletAccount, wallet: Wallet, sealed: Sealed) -> Na
 def _named_private_key(key: PrivateKey, sign_with: str, sealed: Sealed) -> NamedKey:
     forms = possible_forms(sign_with)
     named = next((held for held in key.addresses if stored_form(held.format, held.address) in forms), None)
-    signing = standalone_key(key, sealed)
+    signing = derived_accounts.standalone_key(key, sealed)
     return NamedKey(
         key=signing,
         party=_party(

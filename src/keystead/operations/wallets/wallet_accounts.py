@@ -17,13 +17,8 @@ from keystead.api.records import Timestamp, WalletAccount, Wire
 from keystead.chains.paths import comparison_form
 from keystead.operations.declare import Reading, activity, query
 from keystead.operations.pages import page_of, unknown_cursor
-from keystead.operations.wallets.derived_accounts import (
-    ACCOUNTS_AT_ONCE,
-    account_record,
-    account_request,
-    checked_paths,
-)
-from keystead.operations.wallets.sealed_keys import sealed_mnemonic
+from keystead.operations.wallets import derived_accounts
+from keystead.operations.wallets.derived_accounts import sealed_mnemonic
 from keystead.organizations.attachments import ChangedAccount, NewAccount, StoredAccount
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.kinds.wallets import Wallets
@@ -38,7 +33,7 @@ class CreateWalletAccountsIntent(RequestStruct, frozen=True):
     """If `persist` is false, nothing is stored. The answer has the addresses in either case."""
 
     wallet_id: Uuid
-    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
+    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=derived_accounts.ACCOUNTS_AT_ONCE)]
     persist: bool | None = None
 
 
@@ -59,7 +54,7 @@ async def _derivation_context(source: ContextSource, intent: CreateWalletAccount
     sealed = await sealed_mnemonic(source, organization.record(Wallets, intent.wallet_id))
     if intent.persist is False:
         return DerivationContext(sealed, (), ())
-    paths = list(dict.fromkeys(checked_paths(intent.accounts)))
+    paths = list(dict.fromkeys(derived_accounts.checked_paths(intent.accounts)))
     names = [params.name for params in intent.accounts if params.name is not None]
     return DerivationContext(
         sealed,
@@ -75,18 +70,20 @@ async def create_wallet_accounts(
     """Derive accounts of a wallet, and store them unless `persist` is false."""
     organization, context = execution.organization, execution.context
     wallet = organization.record(Wallets, intent.wallet_id)
-    normalized_paths = checked_paths(intent.accounts)
+    normalized_paths = derived_accounts.checked_paths(intent.accounts)
     _check_free(intent.accounts, normalized_paths, context)
     derived = await execution.signer.derive_accounts(
         organization_id=organization.id,
         data_key=organization.data_key.sealed,
         wallet_id=wallet.wallet_id,
         sealed_mnemonic=context.sealed_mnemonic,
-        accounts=[account_request(params) for params in intent.accounts],
+        accounts=[derived_accounts.account_request(params) for params in intent.accounts],
     )
     now = Timestamp.from_ms(execution.now_ms)
     accounts = tuple(
-        account_record(execution.new_id(), organization.id, wallet.wallet_id, account, params.name, now)
+        derived_accounts.account_record(
+            execution.new_id(), organization.id, wallet.wallet_id, account, params.name, now
+        )
         for params, account in zip(intent.accounts, derived, strict=True)
     )
     result = CreateWalletAccountsResult(addresses=tuple(account.address for account in accounts))
@@ -146,7 +143,7 @@ async def _account_to_rename(source: ContextSource, intent: UpdateWalletAccountN
     return AccountToRename(stored, tuple(await store.accounts.called(organization_id, [intent.name])))
 
 
-@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename)
+@activity("ACTIVITY_TYPE_UPDATE_WALLET_ACCOUNT_NAME", load_context=_account_to_rename, own=True)
 def update_wallet_account_name(
     execution: ExecutionWith[AccountToRename], intent: UpdateWalletAccountNameIntent
 ) -> Output[UpdateWalletAccountNameResult]:
@@ -172,7 +169,9 @@ def update_wallet_account_name(
 class DeleteWalletAccountsIntent(RequestStruct, frozen=True):
     """Without `delete_without_export`, each account or its wallet must have been exported."""
 
-    wallet_account_ids: Annotated[tuple[Uuid, ...], Meta(min_length=1, max_length=ACCOUNTS_AT_ONCE)]
+    wallet_account_ids: Annotated[
+        tuple[Uuid, ...], Meta(min_length=1, max_length=derived_accounts.ACCOUNTS_AT_ONCE)
+    ]
     delete_without_export: bool | None = None
 
 

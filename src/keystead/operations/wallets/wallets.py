@@ -15,13 +15,8 @@ from keystead.api.parameters import QueryRequest, RequestStruct, WalletAccountPa
 from keystead.api.records import Timestamp, Wallet, WalletAccount, Wire
 from keystead.chains.mnemonic_lengths import check_mnemonic_length
 from keystead.operations.declare import Reading, activity, query
-from keystead.operations.wallets.derived_accounts import (
-    ACCOUNTS_AT_ONCE,
-    account_record,
-    account_request,
-    checked_paths,
-)
-from keystead.operations.wallets.key_keywords import wallet_keywords
+from keystead.operations.wallets import derived_accounts
+from keystead.operations.wallets.private_keys import wallet_keywords
 from keystead.organizations.attachments import (
     MNEMONIC_PURPOSE,
     Attachment,
@@ -44,7 +39,7 @@ class CreateWalletIntent(RequestStruct, frozen=True):
     """`mnemonic_length`: 12, 15, 18, 21 or 24 words."""
 
     wallet_name: Label
-    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=ACCOUNTS_AT_ONCE)]
+    accounts: Annotated[tuple[WalletAccountParams, ...], Meta(max_length=derived_accounts.ACCOUNTS_AT_ONCE)]
     mnemonic_length: int | None = None
 
 
@@ -65,7 +60,7 @@ async def create_wallet(execution: Execution, intent: CreateWalletIntent) -> Out
         data_key=organization.data_key.sealed,
         wallet_id=wallet_id,
         mnemonic_length=mnemonic_length,
-        accounts=[account_request(params) for params in intent.accounts],
+        accounts=[derived_accounts.account_request(params) for params in intent.accounts],
     )
     records = wallet_records(
         execution, wallet_id, intent.wallet_name, new_wallet, intent.accounts, normalized_paths, imported=False
@@ -94,7 +89,7 @@ def check_new_wallet(execution: Execution, name: str, accounts: tuple[WalletAcco
     organization = execution.organization
     organization.wallets.check_limit(1, execution.limits)
     _check_name_free(organization, name)
-    return checked_paths(accounts)
+    return derived_accounts.checked_paths(accounts)
 
 
 def wallet_records(
@@ -113,7 +108,9 @@ def wallet_records(
         wallet_id=wallet_id, wallet_name=name, created_at=now, updated_at=now, exported=False, imported=imported
     )
     account_records = tuple(
-        account_record(execution.new_id(), execution.organization.id, wallet_id, derived, params.name, now)
+        derived_accounts.account_record(
+            execution.new_id(), execution.organization.id, wallet_id, derived, params.name, now
+        )
         for params, derived in zip(accounts, new_wallet.accounts, strict=True)
     )
     return NewWalletRecords(

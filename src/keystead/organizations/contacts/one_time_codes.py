@@ -14,7 +14,8 @@ from keystead.api.enums import OtpType
 from keystead.organizations.attached_rows import EXPIRY, AttachedTable, VersionedRow
 from keystead.organizations.contacts.sending_windows import Room
 from keystead.organizations.kinds.data_key import Sealed
-from keystead.sessions.one_time_codes import ATTEMPTS_MAX, CodeForm
+from keystead.sessions.bounds import CODE_ATTEMPTS_MAX
+from keystead.sessions.one_time_codes import CodeForm
 
 
 class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class OneTimeCode(VersionedRow, frozen=True, kw_only=True):
 
     def is_open(self, now_ms: int) -> bool:
         """Whether an attempt may still succeed."""
-        return self.used_at_ms is None and self.attempts < ATTEMPTS_MAX and now_ms < self.expires_at_ms
+        return self.used_at_ms is None and self.attempts < CODE_ATTEMPTS_MAX and now_ms < self.expires_at_ms
 
     def after_wrong_attempt(self) -> OneTimeCode:
         return replace(self, revision=self.revision + 1, attempts=self.attempts + 1)

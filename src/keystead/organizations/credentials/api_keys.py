@@ -13,10 +13,7 @@ from keystead.api.enums import ApiKeyCurve, CredentialType
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.parameters import ApiKeyParamsV2
 from keystead.api.records import ApiKey, Credential, Timestamp
-from keystead.organizations.kinds.users import (
-    EXPIRING_API_KEYS,
-    LONG_LIVED_API_KEYS,
-)
+from keystead.organizations.kinds import users
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.stamps.ed25519 import check_public_key
@@ -98,13 +95,13 @@ def with_api_keys(
     for key in added:
         expiring = [other for other in keys if other.expires_at_ms is not None]
         if key.expires_at_ms is None:
-            if len(keys) - len(expiring) >= limits[LONG_LIVED_API_KEYS]:
+            if len(keys) - len(expiring) >= limits[users.LONG_LIVED_API_KEYS]:
                 raise LimitReached(
                     "user has exceeded maximum long-lived api keys: "
-                    f"{limits[LONG_LIVED_API_KEYS]} are allowed per user"
+                    f"{limits[users.LONG_LIVED_API_KEYS]} are allowed per user"
                 )
-        elif len(expiring) >= limits[EXPIRING_API_KEYS]:
-            if limits[EXPIRING_API_KEYS] < 1:
+        elif len(expiring) >= limits[users.EXPIRING_API_KEYS]:
+            if limits[users.EXPIRING_API_KEYS] < 1:
                 raise LimitReached("user has exceeded maximum short-lived api keys: none are allowed per user")
             keys.remove(min(expiring, key=lambda other: _eviction_order(other, now_ms)))
         keys.append(key)

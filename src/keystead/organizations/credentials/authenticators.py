@@ -12,10 +12,8 @@ from keystead.api.enums import CredentialType
 from keystead.api.errors import InvalidRequest, LimitReached
 from keystead.api.parameters import AuthenticatorParamsV2
 from keystead.api.records import Authenticator, Credential, Timestamp
-from keystead.organizations.kinds.passkeys import Passkey
-from keystead.organizations.kinds.users import (
-    AUTHENTICATORS,
-)
+from keystead.organizations.kinds import users
+from keystead.organizations.kinds.users import Passkey
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 from keystead.stamps.base64url import decode_base64url, encode_base64url
@@ -59,9 +57,9 @@ def check_room_for_authenticators(held: int, adding: int, limits: Limits) -> Non
 
     Checked before any is verified: an attestation takes up to a millisecond.
     """
-    if held + adding > limits[AUTHENTICATORS]:
+    if held + adding > limits[users.AUTHENTICATORS]:
         raise LimitReached(
-            f"user has exceeded maximum authenticators: {limits[AUTHENTICATORS]} are allowed per user"
+            f"user has exceeded maximum authenticators: {limits[users.AUTHENTICATORS]} are allowed per user"
         )
 
 

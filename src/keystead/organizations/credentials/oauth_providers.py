@@ -11,9 +11,7 @@ from keystead.api.errors import AlreadyExists, InvalidRequest, LimitReached
 from keystead.api.parameters import OauthProviderParamsV2
 from keystead.api.records import OauthProvider, Timestamp, User
 from keystead.organizations.credentials.identities import ProvenIdentity
-from keystead.organizations.kinds.users import (
-    OAUTH_PROVIDERS,
-)
+from keystead.organizations.kinds import users
 from keystead.organizations.limits import Limits
 from keystead.organizations.organization import Organization
 
@@ -89,9 +87,9 @@ def with_oauth_providers(
     held: Sequence[OauthProvider], added: Sequence[OauthProvider], limits: Limits
 ) -> tuple[OauthProvider, ...]:
     """A user's OAuth identities after the addition. Raises LimitReached."""
-    if len(held) + len(added) > limits[OAUTH_PROVIDERS]:
+    if len(held) + len(added) > limits[users.OAUTH_PROVIDERS]:
         raise LimitReached(
-            f"user has exceeded maximum oauth providers: {limits[OAUTH_PROVIDERS]} are allowed per user"
+            f"user has exceeded maximum oauth providers: {limits[users.OAUTH_PROVIDERS]} are allowed per user"
         )
     return (*held, *added)
 

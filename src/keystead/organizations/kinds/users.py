@@ -1,7 +1,8 @@
-"""Users, with their credentials: look-ups by credential, and the limits of each user."""
+"""Users, with their credentials and passkeys: look-ups by credential, and the limits of each user."""
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
 from keystead.api.records import ApiKey, Authenticator, OauthProvider, User, WalletAuthenticator
@@ -10,6 +11,20 @@ from keystead.organizations.lookups import Lookup, user_lookups
 from keystead.organizations.persistent_map import PersistentMap
 from keystead.organizations.record_map import RecordMap
 from keystead.sessions.wallet_tokens import WalletClaim
+
+
+class Passkey(msgspec.Struct, frozen=True, kw_only=True):
+    """`rp_id_hash` is the SHA-256 of the relying party that the authenticator was registered for."""
+
+    authenticator_id: str
+    rp_id_hash: bytes
+
+
+class Passkeys(RecordMap[Passkey], frozen=True):
+    stored_name = "passkey"
+    record = Passkey
+    id_field = "authenticator_id"
+
 
 USERS = Limit(name="users", default=10_000, description="Most users of an organization.", called="users")
 AUTHENTICATORS = Limit(

@@ -12,9 +12,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from urllib.parse import urlsplit
 
 from keystead.api.errors import InvalidRequest
+from keystead.organizations.bounds import URL_CHARACTERS_MAX
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
-
-URL_MAX = 2_048
 
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _TUNNELS = tuple(IPv6Network(network) for network in ("2001::/32", "2002::/16"))
@@ -54,8 +53,8 @@ def check_url(url: str, allowed: tuple[IpNetwork, ...], field: str) -> None:
     It must begin with https://, and have a host and no user. It may begin with http:// if its host is a loopback
     host that `allowed` contains. The addresses of a host that is a name are checked before each connection.
     """
-    if len(url) > URL_MAX or not _VISIBLE.fullmatch(url):
-        raise _refusal(field, f"expected at most {URL_MAX} visible ASCII characters")
+    if len(url) > URL_CHARACTERS_MAX or not _VISIBLE.fullmatch(url):
+        raise _refusal(field, f"expected at most {URL_CHARACTERS_MAX} visible ASCII characters")
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port

@@ -17,8 +17,6 @@ from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.api.identifiers import Uuid
 
-FILTERS_MAX = 8_192
-
 _FilterText = Annotated[str, Meta(max_length=128)]
 _FilterList = Annotated[tuple[_FilterText, ...], Meta(max_length=100)]
 

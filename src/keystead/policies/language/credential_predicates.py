@@ -11,20 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from keystead.policies.language import syntax
 from keystead.policies.language.compiler import Compiler, free_slot, steps_of
 from keystead.policies.language.evaluation_context import EvaluationContext, Run, ValueUnknown
-from keystead.policies.language.syntax import (
-    Comparison,
-    Count,
-    Junction,
-    ListFunction,
-    Literal,
-    Name,
-    Node,
-    Not,
-    Place,
-    parts,
-)
 from keystead.policies.language.three_valued import Perhaps
 
 MORE, LESS, EITHER = 1, -1, 0
@@ -46,11 +35,11 @@ class CredentialPredicate(NamedTuple):
       a use that looks at credentials in another way, such as credentials[0].
     """
 
-    conditions: tuple[tuple[Run, int, Place], ...]
+    conditions: tuple[tuple[Run, int, syntax.Place], ...]
     slot: int
     loops: Loops
     direction: int
-    at: Place
+    at: syntax.Place
 
     def helpful(self, *, allows: bool) -> frozenset[bool]:
         """The values with which a further credential may let the policy allow, or stop it from denying."""
@@ -96,7 +85,7 @@ class CredentialPredicate(NamedTuple):
         return value
 
 
-def credential_predicates(compiler: Compiler, tree: Node) -> tuple[CredentialPredicate, ...]:
+def credential_predicates(compiler: Compiler, tree: syntax.Node) -> tuple[CredentialPredicate, ...]:
     """The predicates of a consensus, in no particular order."""
     return tuple(_Finder(compiler).inside(tree, MORE, {}, ()))
 
@@ -106,26 +95,26 @@ class _Finder:
         self._compiler = compiler
 
     def inside(
-        self, node: Node, direction: int, scope: Mapping[str, int], loops: Loops
+        self, node: syntax.Node, direction: int, scope: Mapping[str, int], loops: Loops
     ) -> Iterator[CredentialPredicate]:
         """The predicates in a node of this direction."""
-        if isinstance(node, Name):
+        if isinstance(node, syntax.Name):
             if node.name == "credentials" and node.name not in scope:
                 yield CredentialPredicate((), free_slot(scope), loops, direction, node.at)
-        elif isinstance(node, ListFunction):
+        elif isinstance(node, syntax.ListFunction):
             yield from self._list_function(node, direction, scope, loops)
         else:
-            for part, inner in zip(parts(node), _directions(node, direction), strict=True):
+            for part, inner in zip(syntax.parts(node), _directions(node, direction), strict=True):
                 yield from self.inside(part, inner, scope, loops)
 
     def _list_function(
-        self, node: ListFunction, direction: int, scope: Mapping[str, int], loops: Loops
+        self, node: syntax.ListFunction, direction: int, scope: Mapping[str, int], loops: Loops
     ) -> Iterator[CredentialPredicate]:
         functions, of = [node], node.of
-        while isinstance(of, ListFunction) and of.function == "filter":
+        while isinstance(of, syntax.ListFunction) and of.function == "filter":
             functions.insert(0, of)
             of = of.of
-        if isinstance(of, Name) and of.name == "credentials" and of.name not in scope:
+        if isinstance(of, syntax.Name) and of.name == "credentials" and of.name not in scope:
             is_plain = node.function != "all" or len(functions) == 1
             yield self._predicate(functions, scope, loops, direction if is_plain else EITHER)
         else:
@@ -139,7 +128,7 @@ class _Finder:
             yield from self.inside(function.predicate, direction if is_plain else EITHER, inner, (*loops, loop))
 
     def _predicate(
-        self, functions: Sequence[ListFunction], scope: Mapping[str, int], loops: Loops, direction: int
+        self, functions: Sequence[syntax.ListFunction], scope: Mapping[str, int], loops: Loops, direction: int
     ) -> CredentialPredicate:
         """credentials.filter(c, …).any(d, …) is about a credential for which every predicate is true."""
         slot = free_slot(scope)
@@ -154,18 +143,18 @@ class _Finder:
         return CredentialPredicate(tuple(conditions), slot, loops, direction, functions[0].at)
 
 
-def _directions(node: Node, direction: int) -> tuple[int, ...]:
+def _directions(node: syntax.Node, direction: int) -> tuple[int, ...]:
     """The directions of the parts of a node."""
-    if isinstance(node, Not):
+    if isinstance(node, syntax.Not):
         return (-direction,)
-    if isinstance(node, Junction | Count):
-        return (direction,) * len(parts(node))
-    if isinstance(node, Comparison):
+    if isinstance(node, syntax.Junction | syntax.Count):
+        return (direction,) * len(syntax.parts(node))
+    if isinstance(node, syntax.Comparison):
         order = _ORDERS.get(node.operator, EITHER) * direction
         if order != EITHER:
             return order, -order
         for side in (node.left, node.right):
-            if node.operator in ("==", "!=") and isinstance(side, Literal) and isinstance(side.value, bool):
+            if node.operator in ("==", "!=") and isinstance(side, syntax.Literal) and isinstance(side.value, bool):
                 same = direction if side.value is (node.operator == "==") else -direction
                 return same, same
-    return (EITHER,) * len(parts(node))
+    return (EITHER,) * len(syntax.parts(node))

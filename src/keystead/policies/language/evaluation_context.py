@@ -1,4 +1,4 @@
-"""The context of an evaluation: the values of a request and the steps that are left; and why an expression may have
+"""The context of an evaluation: the values of a request and the budget that is left; and why an expression may have
 no value.
 
 Not here: the functions that run on a context (`compiler`, `operators`, `three_valued`).
@@ -14,10 +14,30 @@ import msgspec
 from keystead.policies.language.namespaces import keywords_in
 from keystead.policies.language.syntax import Node, Place
 
-STEPS_MAX = 100_000
-"""The most steps that one expression may take. Evaluating a node takes one step, for each item of a list function
-again. Each item that `in` or `contains` compares or a slice copies takes one step, too, and so do every 64
-characters of a string that is compared or copied."""
+
+class Budget:
+    """The units that are left, shared by all parts of one piece of work. Below zero, a part has needed more."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, units: int) -> None:
+        self.left = units
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether a part of the work has needed more than was left."""
+        return self.left < 0
+
+    def spend(self, units: int) -> bool:
+        """Take units for one part. Returns whether there were enough."""
+        self.left -= units
+        return self.left >= 0
+
+    def settle(self, given: int, left: int) -> None:
+        """Take what an evaluation used of the steps that it was given. `left`: below zero if it needed more."""
+        if left < 0 and given < self.left:
+            left = 0  # it was stopped by its own bound, not by this budget
+        self.left -= given - left
 
 
 class NotApplicable(msgspec.Struct, frozen=True):

@@ -10,31 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from keystead.policies.language.budget import Budget
+from keystead.api.choices import did_you_mean
+from keystead.policies.bounds import EXPRESSION_STEPS_MAX
+from keystead.policies.language import evaluation_context, syntax
 from keystead.policies.language.compiler import Compiler
 from keystead.policies.language.consensus import Counter, counters_of
 from keystead.policies.language.credential_predicates import CredentialPredicate, credential_predicates
-from keystead.policies.language.evaluation_context import (
-    STEPS_MAX,
-    EvaluationContext,
-    NotApplicable,
-    OtherVersion,
-    StepsExceeded,
-    Unknown,
-    Value,
-    ValueUnknown,
-)
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.grammar import parse
-from keystead.policies.language.namespaces import TRANSACTION_KEYWORDS, Clause
-from keystead.policies.language.syntax import (
-    ExpressionRefused,
-    Field,
-    Literal,
-    Name,
-    Place,
-    UnknownFunction,
-    walk,
-)
+from keystead.policies.language.namespaces import CONTROLS, TRANSACTION_KEYWORDS, Clause
 from keystead.policies.language.type_checker import check_types, unknown_function_error
 
 
@@ -49,10 +33,12 @@ class ExpressionSource(NamedTuple):
 TOO_MANY_STEPS: Final = "the evaluation takes more steps than it may"
 
 
-def not_applicable(places: Mapping[str, Place], context: EvaluationContext) -> NotApplicable:
+def not_applicable(
+    places: Mapping[str, syntax.Place], context: evaluation_context.EvaluationContext
+) -> evaluation_context.NotApplicable:
     """The first of these keywords that the request does not have. There must be one."""
     keyword = next(keyword for keyword in places if keyword not in context.keywords)
-    return NotApplicable(keyword, places[keyword])
+    return evaluation_context.NotApplicable(keyword, places[keyword])
 
 
 def names_transaction(names: Collection[str]) -> bool:
@@ -60,10 +46,22 @@ def names_transaction(names: Collection[str]) -> bool:
     return "tx" in names and not TRANSACTION_KEYWORDS.isdisjoint(names)
 
 
-def _names_signing(literal: Literal) -> bool:
+def _names_signing(literal: syntax.Literal) -> bool:
     """Whether the literal is a kind or type of activities that sign transactions, or a type of transactions."""
     value = literal.value
     return isinstance(value, str) and ("SIGN_TRANSACTION" in value or value.startswith("TRANSACTION_TYPE_"))
+
+
+def _check_controls(named: Mapping[str, syntax.Place], known: Collection[str]) -> None:
+    """Raise ExpressionRefused for an identifier that no velocity control of the organization has."""
+    for identifier, at in named.items():
+        if identifier not in known:
+            near = (
+                did_you_mean(identifier, known) or ": the organization has no velocity control with this identifier"
+            )
+            raise syntax.ExpressionRefused(
+                f"Expression cannot be evaluated: field does not exist: {CONTROLS}.{identifier}{near}", at
+            )
 
 
 class Expression:
@@ -71,6 +69,7 @@ class Expression:
 
     - `names`: the keywords, fields and variables that it names.
     - `keywords`: the keywords that it names. It applies to activities that have all of them.
+    - `controls`: the identifiers of the velocity controls that it names.
     - `credential_predicates`: what a consensus says about credentials.
     - `names_transactions`: it names a field of a transaction. Or it is meant to deny (`denies`), and a
       literal in it names an activity that signs transactions.
@@ -80,6 +79,7 @@ class Expression:
         "_counters",
         "_places",
         "_run",
+        "controls",
         "credential_predicates",
         "keywords",
         "names",
@@ -87,28 +87,37 @@ class Expression:
         "source",
     )
 
-    def __init__(self, source: ExpressionSource) -> None:
-        """Raises ExpressionRefused if the text does not compile."""
+    def __init__(self, source: ExpressionSource, controls: Collection[str] | None = None) -> None:
+        """Raises ExpressionRefused if the text does not compile. `controls`: the identifiers of the organization's
+        velocity controls, by which those in the text are checked; None for a text that was checked before."""
         self.source = source
         try:
             tree = parse(source.text)
-        except UnknownFunction as unknown:
+        except syntax.UnknownFunction as unknown:
             raise unknown_function_error(unknown, source.clause) from None
         node_types = check_types(tree, source.clause)
         compiler = Compiler(node_types)
-        nodes = list(walk(tree))
-        self.names = frozenset([node.name for node in nodes if isinstance(node, Name | Field)])
+        nodes = list(syntax.walk(tree))
+        self.names = frozenset([node.name for node in nodes if isinstance(node, syntax.Name | syntax.Field)])
         self.names_transactions = names_transaction(self.names) or (
-            source.denies and any(isinstance(node, Literal) and _names_signing(node) for node in nodes)
+            source.denies and any(isinstance(node, syntax.Literal) and _names_signing(node) for node in nodes)
         )
         self._run = compiler.expression()
+        self.controls = frozenset(compiler.controls)
+        if controls is not None:
+            _check_controls(compiler.controls, controls)
         is_consensus = source.clause is Clause.CONSENSUS
         self._counters: tuple[Counter, ...] = counters_of(compiler, tree) if is_consensus else ()
         self.credential_predicates = credential_predicates(compiler, tree) if is_consensus else ()
         self._places = compiler.keywords
         self.keywords = frozenset(compiler.keywords)
 
-    def evaluate(self, context: EvaluationContext, budget: Budget, steps_max: int = STEPS_MAX) -> Value:
+    def evaluate(
+        self,
+        context: evaluation_context.EvaluationContext,
+        budget: Budget,
+        steps_max: int = EXPRESSION_STEPS_MAX,
+    ) -> evaluation_context.Value:
         """The value in this context, in at most `steps_max` steps of the budget.
 
         NotApplicable if the expression names a keyword that the request does not have, whatever else it says.
@@ -119,29 +128,31 @@ class Expression:
         context.steps = given = min(steps_max, budget.left)
         try:
             return bool(self._run(context))
-        except ValueUnknown as failed:
-            return Unknown(failed.reason, failed.at, isinstance(failed, OtherVersion))
-        except StepsExceeded as exceeded:
-            return Unknown(TOO_MANY_STEPS, exceeded.at)
+        except evaluation_context.ValueUnknown as failed:
+            return evaluation_context.Unknown(
+                failed.reason, failed.at, isinstance(failed, evaluation_context.OtherVersion)
+            )
+        except evaluation_context.StepsExceeded as exceeded:
+            return evaluation_context.Unknown(TOO_MANY_STEPS, exceeded.at)
         finally:
             budget.settle(given, context.steps)
 
     def counts(
         self,
-        everybody: EvaluationContext,
+        everybody: evaluation_context.EvaluationContext,
         user: Mapping[str, Any],
         credentials: Sequence[Mapping[str, Any]],
         budget: Budget,
     ) -> bool:
         """Whether this consensus counts the user, who owns these credentials. In `everybody` all users are
         approvers."""
-        everybody.steps = given = min(STEPS_MAX, budget.left)
+        everybody.steps = given = min(EXPRESSION_STEPS_MAX, budget.left)
         try:
             for counter in self._counters:
                 try:
                     if counter(everybody, user, credentials):
                         return True
-                except (ValueUnknown, StepsExceeded):
+                except (evaluation_context.ValueUnknown, evaluation_context.StepsExceeded):
                     continue  # A predicate that is unknown for this user does not match.
         finally:
             budget.settle(given, everybody.steps)
@@ -154,16 +165,24 @@ class UncompilableExpression:
     A time zone may disappear from the host, and a later version may check more.
     """
 
-    __slots__ = ("_unknown", "credential_predicates", "keywords", "names", "names_transactions", "source")
+    __slots__ = (
+        "_unknown",
+        "controls",
+        "credential_predicates",
+        "keywords",
+        "names",
+        "names_transactions",
+        "source",
+    )
 
-    def __init__(self, source: ExpressionSource, refused: ExpressionRefused) -> None:
+    def __init__(self, source: ExpressionSource, refused: syntax.ExpressionRefused) -> None:
         self.source = source
-        self.names = self.keywords = frozenset[str]()
+        self.names = self.keywords = self.controls = frozenset[str]()
         self.names_transactions = True
         self.credential_predicates: tuple[CredentialPredicate, ...] = ()
-        self._unknown = Unknown(refused.reason, refused.place)
+        self._unknown = evaluation_context.Unknown(refused.reason, refused.place)
 
-    def evaluate(self, *_: object) -> Value:
+    def evaluate(self, *_: object) -> evaluation_context.Value:
         return self._unknown
 
     def counts(self, *_: Any) -> bool:
@@ -177,5 +196,5 @@ def compile_stored(source: ExpressionSource) -> CompiledExpression:
     """The expression of a record. If it no longer compiles, it is unknown in every decision."""
     try:
         return Expression(source)
-    except ExpressionRefused as refused:
+    except syntax.ExpressionRefused as refused:
         return UncompilableExpression(source, refused)

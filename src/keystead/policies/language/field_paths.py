@@ -9,52 +9,43 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import assert_never
 
-from keystead.policies.language.syntax import (
-    Comparison,
-    Contains,
-    Count,
-    Field,
-    Index,
-    Junction,
-    ListFunction,
-    ListLiteral,
-    Literal,
-    Name,
-    Node,
-    Not,
-    Slice,
-    TimeFunction,
-    parts,
-)
+from keystead.policies.language import syntax
 
 
-def path_of(node: Node, scope: Mapping[str, str]) -> str:
+def path_of(node: syntax.Node, scope: Mapping[str, str]) -> str:
     """The path of a field, such as solana.tx.transfers[].to; "" for anything else, such as a part of a string."""
     match node:
-        case Name(name=name):
+        case syntax.Name(name=name):
             return scope.get(name, name)
-        case Field(of=of, name=name):
+        case syntax.Field(of=of, name=name):
             path = path_of(of, scope)
             return f"{path}.{name}" if path else ""
-        case Index(of=of, index=Literal(value=int())):
+        case syntax.Index(of=of, index=syntax.Literal(value=int())):
             path = path_of(of, scope)
             return f"{path}[]" if path else ""
-        case ListFunction(of=of, function="filter") | Slice(of=of):
+        case syntax.ListFunction(of=of, function="filter") | syntax.Slice(of=of):
             return path_of(of, scope)
-        case Literal() | ListLiteral() | Index() | ListFunction() | Count() | TimeFunction():
+        case (
+            syntax.Literal()
+            | syntax.ListLiteral()
+            | syntax.Index()
+            | syntax.ListFunction()
+            | syntax.Count()
+            | syntax.TimeFunction()
+        ):
             return ""
-        case Contains() | Not() | Comparison() | Junction():
+        case syntax.Contains() | syntax.Not() | syntax.Comparison() | syntax.Junction():
             return ""
         case _:
             assert_never(node)
 
 
-def scoped_parts(node: Node, scope: Mapping[str, str]) -> Iterator[tuple[Node, Mapping[str, str]]]:
+def scoped_parts(node: syntax.Node, scope: Mapping[str, str]) -> Iterator[tuple[syntax.Node, Mapping[str, str]]]:
     """The nodes directly inside this one, each with its scope."""
-    if isinstance(node, ListFunction):
+    if isinstance(node, syntax.ListFunction):
         items = path_of(node.of, scope)
         yield node.of, scope
         yield node.predicate, {**scope, node.variable: f"{items}[]" if items else ""}
     else:
-        for part in parts(node):
+        for part in syntax.parts(node):
             yield part, scope

@@ -1,4 +1,5 @@
-"""What an expression can name: the keywords of each clause, their fields, and the type of each. Data only.
+"""What an expression can name: the keywords of each clause, their fields, and the type of each, also of facts that
+a chain declares. Data only.
 
 Not here: the fields of transactions, which each chain declares (`chains.<chain>.facts`), the values (`request`,
 `operations`), and how a path is checked (`type_checker`).
@@ -8,14 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Final
+from types import UnionType
+from typing import Annotated, Any, Final, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from keystead.chains.bitcoin.facts import BitcoinTransaction
 from keystead.chains.ethereum.facts import AuthorizationFacts, EthereumTransaction, TempoTransaction, TypedDataFacts
+from keystead.chains.facts import FactForm
 from keystead.chains.solana.facts import SolanaTransaction
 from keystead.chains.tron.facts import TronTransaction
-from keystead.policies.language.fact_types import type_of_fact
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type
+from keystead.primitives.unreadable import Unreadable
+
+CONTROLS: Final = "controls"
+"""The keyword with the organization's velocity controls, by their identifiers."""
+
+_OF_FORM: Final[Mapping[FactForm, Scalar]] = {
+    FactForm.HEX: Scalar.HEX,
+    FactForm.ADDRESS: Scalar.ADDRESS,
+    FactForm.NUMERAL: Scalar.NUMERAL,
+    FactForm.ARGUMENT: Scalar.DYNAMIC,
+}
+_OF_CLASS: Final[Mapping[type, Scalar]] = {bool: Scalar.BOOL, int: Scalar.INT, str: Scalar.STRING}
+
+
+def type_of_fact(declared: Any) -> Type:
+    """The type of a fact by its declaration. The type does not say whether it may be Unreadable."""
+    if is_typeddict(declared):
+        fields = get_type_hints(declared, include_extras=True)
+        return StructOf({name: type_of_fact(field) for name, field in fields.items()})
+    origin, arguments = get_origin(declared), get_args(declared)
+    if origin is Annotated:
+        return _OF_FORM[arguments[1]]
+    if origin in (UnionType, Union):
+        (readable,) = [argument for argument in arguments if argument is not Unreadable]
+        return type_of_fact(readable)
+    if origin is list:
+        return ListOf(type_of_fact(*arguments))
+    if origin is dict:
+        return MapOf(type_of_fact(arguments[1]))
+    return _OF_CLASS[declared]
 
 
 class Clause(StrEnum):
@@ -145,6 +177,7 @@ KEYWORDS: Mapping[Clause, Mapping[str, Type]] = {
         "tron": _namespace(tx=type_of_fact(TronTransaction)),
         "bitcoin": _namespace(tx=type_of_fact(BitcoinTransaction)),
         "tempo": _namespace(tx=type_of_fact(TempoTransaction)),
+        CONTROLS: NamedByOrganization(_BOOL),
     },
     Clause.TIME: {"time": _struct(now=Scalar.TIMESTAMP)},
 }

@@ -10,20 +10,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NoReturn
 
 from keystead.api.catalogue import activity_kind
+from keystead.policies.language import values
 from keystead.policies.language.evaluation_context import EvaluationContext, OtherVersion, Run, ValueUnknown
 from keystead.policies.language.syntax import Field, Index, Literal, Name, Node, Place, Slice, TimeFunction, spelled
 from keystead.policies.language.three_valued import require_certain
 from keystead.policies.language.time import cron_span, timestamp
 from keystead.policies.language.types import ComparisonKind, Type, type_name
-from keystead.policies.language.values import (
-    FORMS,
-    OPERATORS,
-    Incomparable,
-    dynamic_pair,
-    fits,
-    is_integer,
-    is_list,
-)
 from keystead.primitives.unreadable import Unreadable
 
 _CRON_STEPS = 100
@@ -37,7 +29,7 @@ def fail(reason: str, at: Place) -> NoReturn:
 def reader(node: Node, kind: Type) -> Callable[[Any], Any]:
     """A function from the value that a request has for a node to the same value. It fails if the value is
     unreadable, absent or of another type."""
-    fitting, path = fits(kind), spelled(node)
+    fitting, path = values.fits(kind), spelled(node)
 
     def read(value: Any) -> Any:
         if fitting(value):
@@ -116,13 +108,13 @@ def at_name(node: Index, holder: Any, name: str) -> Any:
 
 def at_position(node: Index, holder: Any, index: Any) -> Any:
     """An item of a list, or a character of a string."""
-    if not (is_list(holder) or isinstance(holder, str)):
+    if not (values.is_list(holder) or isinstance(holder, str)):
         fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
-    if not is_integer(index):
+    if not values.is_integer(index):
         fail(f"{spelled(node.index)} is not an integer", node.index.at)
     if not 0 <= index < len(holder):
         fail(f"{spelled(node.of)}[{_position(index)}] is out of range: its length is {len(holder)}", node.at)
-    if is_list(holder):
+    if values.is_list(holder):
         require_certain(holder, index + 1)
     return holder[index]
 
@@ -134,14 +126,14 @@ def _position(index: int) -> str:
 
 def slice_of(node: Slice, context: EvaluationContext, holder: Any, start: Any, end: Any) -> Any:
     """A part of a list or a string, which must lie within it."""
-    if not (is_list(holder) or isinstance(holder, str)):
+    if not (values.is_list(holder) or isinstance(holder, str)):
         fail(f"{spelled(node.of)} is neither a list nor a string", node.at)
-    if not (is_integer(start) and is_integer(end)):
+    if not (values.is_integer(start) and values.is_integer(end)):
         fail("the bounds of a slice are not integers", node.at)
     if not 0 <= start <= end <= len(holder):
         bounds = f"{_position(start)}..{_position(end)}"
         fail(f"{spelled(node.of)}[{bounds}] is out of range: its length is {len(holder)}", node.at)
-    if is_list(holder):
+    if values.is_list(holder):
         context.charge(end - start, node.at)
         require_certain(holder, end)
     else:
@@ -153,15 +145,17 @@ def comparer(
     how: ComparisonKind, operator: str, at: Place, *operands: Node
 ) -> Callable[[EvaluationContext, Any, Any], bool]:
     """A comparison of the values of two operands, charged for the texts among them."""
-    compare = OPERATORS[operator]
+    compare = values.OPERATORS[operator]
     paths = [spelled(operand) for operand in operands if not isinstance(operand, Literal)]
     named = " and ".join(path for path in paths if not path.startswith("("))
     if how is ComparisonKind.DYNAMIC:
         ordered = operator not in ("==", "!=")
-        return _pair_comparer(compare, lambda left, right: dynamic_pair(left, right, ordered=ordered), at, named)
+        return _pair_comparer(
+            compare, lambda left, right: values.dynamic_pair(left, right, ordered=ordered), at, named
+        )
     if how is ComparisonKind.ACTIVITY_TYPE:
         return _type_comparer(compare, at)
-    form = FORMS[how]
+    form = values.FORMS[how]
 
     def static(context: EvaluationContext, left: Any, right: Any) -> bool:
         charge_texts(context, at, left, right)
@@ -198,7 +192,7 @@ def _pair_comparer(
         charge_texts(context, at, left, right)
         try:
             return compare(*pair(left, right))
-        except Incomparable as refused:
+        except values.Incomparable as refused:
             fail(f"{named}: {refused}" if named else str(refused), at)
 
     return compared
@@ -208,7 +202,7 @@ def literal_comparer(
     how: ComparisonKind, operator: str, literal: Any, at: Place
 ) -> Callable[[EvaluationContext, Any], bool]:
     """As `comparer`, for two fixed types and a literal on the right, whose form is computed once."""
-    compare, form, literal_steps = OPERATORS[operator], FORMS[how], text_steps(literal)
+    compare, form, literal_steps = values.OPERATORS[operator], values.FORMS[how], text_steps(literal)
     formed = form(literal)
 
     def with_literal(context: EvaluationContext, value: Any) -> bool:

@@ -47,7 +47,13 @@ class StructOf(msgspec.Struct, frozen=True, eq=False):
     is_namespace: bool = False
 
 
-Type = Scalar | ListOf | MapOf | StructOf
+class NamedByOrganization(msgspec.Struct, frozen=True):
+    """A struct whose fields an organization names, all of one type."""
+
+    value: Type
+
+
+Type = Scalar | ListOf | MapOf | StructOf | NamedByOrganization
 
 TEXTS = frozenset({Scalar.STRING, Scalar.HEX, Scalar.ADDRESS})
 
@@ -123,7 +129,7 @@ def type_name(kind: Type) -> str:
             return "an empty list" if item is Scalar.NOTHING else f"a list (each item {type_name(item)})"
         case MapOf():
             return "a map"
-        case StructOf():
+        case StructOf() | NamedByOrganization():
             return "a struct"
         case unknown:
             assert_never(unknown)

@@ -12,7 +12,15 @@ from collections.abc import Callable
 from typing import Any, assert_never
 
 from keystead.chains.addresses.comparison import address_key
-from keystead.policies.language.types import ComparisonKind, ListOf, MapOf, Scalar, StructOf, Type
+from keystead.policies.language.types import (
+    ComparisonKind,
+    ListOf,
+    MapOf,
+    NamedByOrganization,
+    Scalar,
+    StructOf,
+    Type,
+)
 from keystead.primitives.unreadable import Unreadable
 
 _WITH_0X = re.compile(r"0[xX][0-9a-fA-F]*")
@@ -68,7 +76,7 @@ def fits(kind: Type) -> Callable[[Any], bool]:
             return _FITS[kind]
         case ListOf():
             return is_list
-        case MapOf() | StructOf():
+        case MapOf() | StructOf() | NamedByOrganization():
             return _is_readable
         case unknown:
             assert_never(unknown)

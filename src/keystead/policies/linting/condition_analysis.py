@@ -2,7 +2,7 @@
 applicable.
 
 A condition is evaluated for all shapes at once, without a request: the shape alone (the type, the keywords that it
-fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the warnings that follow (`denials`,
+fills) decides many of its parts. Not here: the shapes (`activity_shapes`), the warnings that follow (`warnings`,
 `warnings`).
 """
 
@@ -13,24 +13,7 @@ from typing import NamedTuple, assert_never
 
 from keystead.api.catalogue import activity_kind
 from keystead.policies.activity_shapes import ActivityShapes
-from keystead.policies.language.syntax import (
-    Comparison,
-    Contains,
-    Count,
-    Field,
-    Index,
-    Junction,
-    ListFunction,
-    ListLiteral,
-    Literal,
-    Name,
-    Node,
-    Not,
-    Slice,
-    TimeFunction,
-    keyword_path,
-    parts,
-)
+from keystead.policies.language import syntax
 
 
 class AnalysisResult(NamedTuple):
@@ -54,28 +37,37 @@ class ConditionAnalysis:
         self._shapes = shapes
         self.absent: dict[str, int] = {}
 
-    def of(self, node: Node, variables: frozenset[str] = frozenset()) -> AnalysisResult:
+    def of(self, node: syntax.Node, variables: frozenset[str] = frozenset()) -> AnalysisResult:
         match node:
-            case Literal(value=bool() as value):
+            case syntax.Literal(value=bool() as value):
                 everywhere = self._shapes.all_shapes
                 return AnalysisResult(everywhere if value else 0, 0 if value else everywhere, 0, 0)
-            case Not(of=inner):
+            case syntax.Not(of=inner):
                 result = self.of(inner, variables)
                 return result._replace(true=result.false, false=result.true)
-            case Junction(operator=operator, operands=operands):
+            case syntax.Junction(operator=operator, operands=operands):
                 return self._junction(operator, [self.of(operand, variables) for operand in operands])
-            case Comparison(operator=operator, left=left, right=right):
+            case syntax.Comparison(operator=operator, left=left, right=right):
                 return self._compare(operator, left, right, variables, self._lacking(node, variables))
-            case Contains(of=of, value=value):
+            case syntax.Contains(of=of, value=value):
                 return self._compare("in", value, of, variables, self._lacking(node, variables))
-            case ListFunction(of=of, function=function, variable=variable, predicate=predicate):
+            case syntax.ListFunction(of=of, function=function, variable=variable, predicate=predicate):
                 result = self.of(predicate, variables | {variable})
                 lacking = result.lacking | self._lacking(of, variables)
                 # Of an empty list, all is true and any is false.
                 return AnalysisResult(
                     result.true if function == "all" else 0, result.false if function == "any" else 0, 0, lacking
                 )
-            case Literal() | ListLiteral() | Name() | Field() | Index() | Slice() | Count() | TimeFunction():
+            case (
+                syntax.Literal()
+                | syntax.ListLiteral()
+                | syntax.Name()
+                | syntax.Field()
+                | syntax.Index()
+                | syntax.Slice()
+                | syntax.Count()
+                | syntax.TimeFunction()
+            ):
                 return AnalysisResult(0, 0, 0, self._lacking(node, variables))
             case _:
                 assert_never(node)
@@ -95,17 +87,19 @@ class ConditionAnalysis:
         return AnalysisResult(true, false, unknown & true_or_unknown, lacking)
 
     def _compare(
-        self, operator: str, left: Node, right: Node, variables: frozenset[str], lacking: int
+        self, operator: str, left: syntax.Node, right: syntax.Node, variables: frozenset[str], lacking: int
     ) -> AnalysisResult:
-        if not isinstance(left, Name | Field):
+        if not isinstance(left, syntax.Name | syntax.Field):
             left, right = right, left
             if operator == "in":  # a literal in a list that the request gives
                 return AnalysisResult(0, 0, 0, lacking)
         values = self._values(left, variables)
-        literals = right.items if isinstance(right, ListLiteral) else (right,)
-        if operator not in ("==", "!=", "in") or not all(isinstance(literal, Literal) for literal in literals):
+        literals = right.items if isinstance(right, syntax.ListLiteral) else (right,)
+        if operator not in ("==", "!=", "in") or not all(
+            isinstance(literal, syntax.Literal) for literal in literals
+        ):
             return AnalysisResult(0, 0, 0, lacking)
-        sought = {literal.value for literal in literals if isinstance(literal, Literal)}
+        sought = {literal.value for literal in literals if isinstance(literal, syntax.Literal)}
         kinds = set()
         if _path(left, variables) == "activity.type":
             kinds = {activity_kind(str(literal)) for literal in sought}
@@ -121,14 +115,14 @@ class ConditionAnalysis:
             equal, different = different, equal
         return AnalysisResult(equal & ~lacking, different & ~lacking, unknown & ~lacking, lacking)
 
-    def _values(self, node: Node, variables: frozenset[str]) -> Mapping[str, int]:
+    def _values(self, node: syntax.Node, variables: frozenset[str]) -> Mapping[str, int]:
         path = _path(node, variables)
         return self._shapes.known.get(path, {}) if path else {}
 
-    def _lacking(self, node: Node, variables: frozenset[str]) -> int:
+    def _lacking(self, node: syntax.Node, variables: frozenset[str]) -> int:
         """The shapes for which evaluating this node certainly lacking."""
         lacking = 0
-        if isinstance(node, ListFunction):
+        if isinstance(node, syntax.ListFunction):
             return self.of(node, variables).lacking
         path = _path(node, variables)
         if path:
@@ -136,11 +130,11 @@ class ConditionAnalysis:
             if present is not None:
                 lacking = self._shapes.all_shapes & ~present
                 self.absent[path] = self.absent.get(path, 0) | lacking
-        for part in parts(node):
+        for part in syntax.parts(node):
             lacking |= self._lacking(part, variables)
         return lacking
 
 
-def _path(node: Node, variables: frozenset[str]) -> str:
+def _path(node: syntax.Node, variables: frozenset[str]) -> str:
     """The path of a keyword and its fields, such as eth.tx.to; "" for any other node."""
-    return ".".join(step.name for step in keyword_path(node, variables))
+    return ".".join(step.name for step in syntax.keyword_path(node, variables))

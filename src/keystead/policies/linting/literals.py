@@ -12,18 +12,12 @@ from typing import Final
 
 import msgspec
 
+from keystead.api.choices import did_you_mean
 from keystead.api.identifiers import UUID_PATTERN
-from keystead.api.spelling import did_you_mean
 from keystead.chains.movements import NATIVE, NOBODY
 from keystead.policies.closed_sets import WORDS
+from keystead.policies.language import syntax
 from keystead.policies.language.field_paths import path_of, scoped_parts
-from keystead.policies.language.syntax import (
-    Comparison,
-    Contains,
-    ListLiteral,
-    Literal,
-    Node,
-)
 
 
 class KnownIds(msgspec.Struct, frozen=True, kw_only=True):
@@ -126,7 +120,7 @@ _IDS: Final[Mapping[str, tuple[Callable[[KnownIds], frozenset[str] | None], str]
 """The kind of record that the ids in a field name, by its path."""
 
 
-def impossible_literals(tree: Node, known: KnownIds) -> Iterator[str]:
+def impossible_literals(tree: syntax.Node, known: KnownIds) -> Iterator[str]:
     """A sentence for each literal that can never equal the field it is compared with."""
     for path, literal in compared_literals(tree, {}):
         shown = f"{path} is compared with '{literal[:60]}'"
@@ -143,26 +137,26 @@ def impossible_literals(tree: Node, known: KnownIds) -> Iterator[str]:
                 yield f"{shown}, but no {called} has this id"
 
 
-def compared_literals(node: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def compared_literals(node: syntax.Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Every text that a field is compared with: the path of the field, and the text. `scope` maps the variables of
     the enclosing list functions to the paths of their items."""
-    if isinstance(node, Comparison) and node.operator == "in":
+    if isinstance(node, syntax.Comparison) and node.operator == "in":
         yield from _pairs(node.left, node.right, scope)
-    elif isinstance(node, Comparison):
-        yield from _pairs(node.left, ListLiteral(node.at, (node.right,)), scope)
-        yield from _pairs(node.right, ListLiteral(node.at, (node.left,)), scope)
-    elif isinstance(node, Contains):
+    elif isinstance(node, syntax.Comparison):
+        yield from _pairs(node.left, syntax.ListLiteral(node.at, (node.right,)), scope)
+        yield from _pairs(node.right, syntax.ListLiteral(node.at, (node.left,)), scope)
+    elif isinstance(node, syntax.Contains):
         yield from _pairs(node.value, node.of, scope)
     for part, inner in scoped_parts(node, scope):
         yield from compared_literals(part, inner)
 
 
-def _pairs(sought: Node, among: Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _pairs(sought: syntax.Node, among: syntax.Node, scope: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The pairs of a field and a text in "sought in among"."""
-    if isinstance(among, ListLiteral):
+    if isinstance(among, syntax.ListLiteral):
         path = path_of(sought, scope)
         for item in among.items:
-            if path and isinstance(item, Literal) and isinstance(item.value, str):
+            if path and isinstance(item, syntax.Literal) and isinstance(item.value, str):
                 yield path, item.value
-    elif isinstance(sought, Literal) and isinstance(sought.value, str) and (path := path_of(among, scope)):
+    elif isinstance(sought, syntax.Literal) and isinstance(sought.value, str) and (path := path_of(among, scope)):
         yield f"{path}[]", sought.value

@@ -1,8 +1,9 @@
 """Warnings for the author of a policy or MFA policy: it never applies, denies nothing, allows everything, or can be
 bypassed.
 
-Here: the warnings of a set of policies. Not here: where they are shown (`operations.policies.policy_warnings`,
-`server`, `cli`)."""
+Here: the warnings of a set of policies, and the activities that a DENY policy might be meant for. Not here: where
+they are shown (`operations.policies.policy_warnings`, `server`, `cli`).
+"""
 
 from __future__ import annotations
 
@@ -15,23 +16,54 @@ from msgspec.structs import replace
 
 from keystead.api.enums import Effect
 from keystead.api.records import MfaPolicy, Policy
-from keystead.policies.activity_shapes import ACTIVITY_SHAPES
-from keystead.policies.language.budget import Budget
+from keystead.policies.activity_shapes import ACTIVITY_SHAPES, ActivityShapes
+from keystead.policies.bounds import ANALYZED_MFA_CHARACTERS_MAX, WARNING_NAMES_MAX
+from keystead.policies.language.evaluation_context import Budget
 from keystead.policies.language.expression import names_transaction
 from keystead.policies.language.grammar import parse
 from keystead.policies.language.syntax import ExpressionRefused, Field, Name, Node, walk
 from keystead.policies.linting.condition_analysis import AnalysisResult, ConditionAnalysis
-from keystead.policies.linting.denials import lacking_activities
 from keystead.policies.linting.literals import KnownIds, compared_literals, impossible_literals
 from keystead.policies.request import RAW_ENCODINGS, RAW_PAYLOAD_KINDS
+from keystead.policies.resources import GOVERNED_KINDS
+
+
+def lacking_activities(analysis: ConditionAnalysis, result: AnalysisResult) -> Iterator[str]:
+    """Where the analyzed condition lacks a keyword and is not false, as text that continues "it denies nothing"."""
+    shapes = ACTIVITY_SHAPES
+    unsafe = result.lacking & ~result.false & shapes.governed
+    if unsafe == shapes.governed:
+        yield f", because no activity has all of the keywords that it names: {_join(analysis.absent)}"
+        return
+    for path, absent in analysis.absent.items():
+        if absent & unsafe:
+            yield f" where {path} is absent: {_kinds_text(shapes, absent & unsafe)}"
+
+
+def _join(keywords: Iterable[str]) -> str:
+    listed = list(keywords)
+    more = f" and {len(listed) - WARNING_NAMES_MAX} more" if len(listed) > WARNING_NAMES_MAX else ""
+    return ", ".join(listed[:WARNING_NAMES_MAX]) + more
+
+
+def _kinds_text(shapes: ActivityShapes, unsafe: int) -> str:
+    """The kinds of activity in a set of shapes, in few words."""
+    whole, partly = shapes.kinds_in(unsafe)
+    spared = GOVERNED_KINDS.keys() - whole - partly
+    some = [f"some forms of {kind}" for kind in sorted(partly)]
+    if len(whole) > WARNING_NAMES_MAX and len(spared) <= WARNING_NAMES_MAX and len(some) <= WARNING_NAMES_MAX:
+        but = f" but {', '.join(sorted(spared))}" if spared else ""
+        return " and ".join([f"every kind of activity{but}", *([", ".join(some)] if some else [])])
+    kinds = [*some, *sorted(whole)]
+    more = f" and {len(kinds) - WARNING_NAMES_MAX} more kinds of activity" if len(kinds) > WARNING_NAMES_MAX else ""
+    return ", ".join(kinds[:WARNING_NAMES_MAX]) + more
+
 
 DENY_RAW_PAYLOADS: Final = (
     f"activity.kind in {list(RAW_PAYLOAD_KINDS)} && activity.params.encoding in {list(map(str, RAW_ENCODINGS))}"
 )
 """The condition that denies payloads that may be transactions."""
 
-MFA_CHARACTERS_MAX: Final = 200_000
-"""The most characters of MFA conditions that are analyzed for all warnings of an organization: some 2 s of work."""
 
 Alternatives = Mapping[str, Sequence[str]]
 """For a kind of activity, the other kinds that can do the same (`pipeline.operation.alternatives`)."""
@@ -121,7 +153,7 @@ def policy_warnings(
                 yield [_unreadable(policy, refused)]
                 continue
             yield from warnings_of(analyzed, ())
-    budget = Budget(MFA_CHARACTERS_MAX)
+    budget = Budget(ANALYZED_MFA_CHARACTERS_MAX)
     for own in mfa_policies:
         if of_policies is not None and not any(policy.mfa_policy_id in of_policies for policy in own):
             continue

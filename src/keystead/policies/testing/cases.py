@@ -15,9 +15,9 @@ from msgspec import Meta
 from msgspec.structs import replace
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.choices import did_you_mean
 from keystead.api.errors import InvalidRequest
 from keystead.api.public_schema import ACTIVITY_TYPES
-from keystead.api.spelling import did_you_mean
 from keystead.policies.authorize import Authorizer, Decision, Verdict
 from keystead.policies.language.expression import CompiledExpression, compile_stored
 from keystead.policies.policy import check_scope, scope_source
@@ -30,15 +30,8 @@ from keystead.policies.request import (
     visible_params,
 )
 from keystead.policies.resources import OWN_RIGHTS
+from keystead.policies.testing import schema
 from keystead.policies.testing.organization import OrganizationUnderTest, named_user
-from keystead.policies.testing.schema import (
-    MalformedTable,
-    MalformedTables,
-    TomlTable,
-    check_params,
-    check_resources,
-    read,
-)
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Expectation = Literal["allow", "needs consensus", "deny"]
@@ -52,7 +45,7 @@ EXPECTATIONS: Mapping[Verdict, Expectation] = {
 _VOTES = frozenset({"APPROVE_ACTIVITY", "REJECT_ACTIVITY"})
 
 
-class CaseFile(TomlTable, frozen=True):
+class CaseFile(schema.TomlTable, frozen=True):
     """A file of cases. `policies` are paths, or policies; `at` is the time of cases without a time of their own."""
 
     cases: Annotated[tuple[dict[str, Any], ...], Meta(min_length=1)]
@@ -63,14 +56,14 @@ class CaseFile(TomlTable, frozen=True):
     at: Moment | None = None
 
 
-class ApprovalTable(TomlTable, frozen=True):
+class ApprovalTable(schema.TomlTable, frozen=True):
     """`with` is the id or the type of a credential."""
 
     who: str
     with_: str = msgspec.field(default="", name="with")
 
 
-class CaseTable(TomlTable, frozen=True):
+class CaseTable(schema.TomlTable, frozen=True):
     """One case. `by`: the policy that must decide. `owner`: the user whose own credentials the activity is about.
     `scope`: that of the session profile, if a session under one submits it."""
 
@@ -116,7 +109,7 @@ def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int,
     MalformedTable with every case that is malformed."""
     default_ms = now_ms if file.at is None else _ms(file.at)
     cases: list[PolicyCase] = []
-    malformed = MalformedTables()
+    malformed = schema.MalformedTables()
     for number, table in enumerate(file.cases, 1):
         with malformed.collect():
             cases.append(_case(table, organization, default_ms, f"{where}, case {number}"))
@@ -125,14 +118,14 @@ def read_cases(file: CaseFile, organization: OrganizationUnderTest, now_ms: int,
 
 
 def _case(table: Mapping[str, Any], organization: OrganizationUnderTest, default_ms: int, where: str) -> PolicyCase:
-    written = read(table, CaseTable, where)
+    written = schema.read(table, CaseTable, where)
     where = f"{where} ({written.name})"
     _check_type(written.type, f"{where}.type")
-    check_params(written.type, written.params, f"{where}.params")
-    check_resources(written.resources, f"{where}.resources")
+    schema.check_params(written.type, written.params, f"{where}.params")
+    schema.check_resources(written.resources, f"{where}.resources")
     policy_names = [policy.id for policy in organization.policies.policies]
     if written.by and written.by not in set(policy_names):
-        raise MalformedTable(f"{where}.by", _unknown("policy", written.by, policy_names))
+        raise schema.MalformedTable(f"{where}.by", _unknown("policy", written.by, policy_names))
     now_ms = default_ms if written.at is None else _ms(written.at)
     _, submitted = _approval(written.who, organization, now_ms, f"{where}.who")
     activity = RequestedActivity(type=written.type, params=visible_params(written.type, written.params))
@@ -182,9 +175,11 @@ def run_case(case: PolicyCase) -> CaseResult:
 
 def _check_type(activity_type: str, where: str) -> None:
     if activity_type not in ACTIVITY_TYPES:
-        raise MalformedTable(where, _unknown("type of activity", activity_type, ACTIVITY_TYPES))
+        raise schema.MalformedTable(where, _unknown("type of activity", activity_type, ACTIVITY_TYPES))
     if activity_kind(activity_type) in _VOTES:
-        raise MalformedTable(where, "a vote is not a case of its own: list it in the `approvals` of the activity")
+        raise schema.MalformedTable(
+            where, "a vote is not a case of its own: list it in the `approvals` of the activity"
+        )
 
 
 def _unknown(what: str, given: str, known: Iterable[str]) -> str:
@@ -211,9 +206,9 @@ def _scope(scope: str, where: str) -> CompiledExpression | None:
     if not scope:
         return None
     try:
-        check_scope(scope)
+        check_scope(scope, None)
     except InvalidRequest as refused:
-        raise MalformedTable(where, refused.message) from None
+        raise schema.MalformedTable(where, refused.message) from None
     return compile_stored(scope_source(scope))
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from keystead.api.choices import did_you_mean
 from keystead.api.enums import CredentialType, Effect
 from keystead.api.errors import InvalidRequest
 from keystead.api.records import ApiKey, Authenticator, Credential, Policy, Timestamp, User
-from keystead.api.spelling import did_you_mean
 from keystead.organizations.kinds.profile import RootQuorum
 from keystead.policies.language.expression import compile_stored
 from keystead.policies.policy import check_policy
@@ -159,7 +159,7 @@ def _read_policy(value: Any, where: str) -> Policy:
         time=written.time or None,
     )
     try:
-        check_policy(policy)
+        check_policy(policy, None)
     except InvalidRequest as refused:
         raise MalformedTable(where, refused.message) from None
     return policy

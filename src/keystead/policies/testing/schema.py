@@ -15,11 +15,10 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 
 from keystead.api.catalogue import activity_kind
-from keystead.api.choices import expected_words
-from keystead.api.spelling import did_you_mean
+from keystead.api.choices import did_you_mean, expected_words
 from keystead.policies.closed_sets import WORDS
 from keystead.policies.language.namespaces import KEYWORDS, PARAMS, Clause
-from keystead.policies.language.types import ListOf, MapOf, Scalar, StructOf, Type, type_name
+from keystead.policies.language.types import ListOf, MapOf, NamedByOrganization, Scalar, StructOf, Type, type_name
 from keystead.policies.language.values import is_integer
 
 _ANY = "a string, an integer, a boolean, a list or a table"
@@ -118,7 +117,7 @@ def _check(value: Any, kind: Type, where: str, path: str) -> None:
         case StructOf(fields=fields):
             for name, member in _members(value, where):
                 _check_member(fields, name, member, where, f"{path}.{name}")
-        case MapOf(value=of):
+        case MapOf(value=of) | NamedByOrganization(value=of):
             for name, member in _members(value, where):
                 _check(member, of, f"{where}.{name}", f"{path}[]")
         case ListOf(item=item):

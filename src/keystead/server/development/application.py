@@ -9,28 +9,28 @@ from __future__ import annotations
 import asyncio
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from keystead.api.decoding import decoder
+from keystead.api.developer_controls import OUTBOX, PREFIX, Fault
 from keystead.api.errors import MethodNotAllowed, NotFound, PermissionDenied
 from keystead.api.rendering import error_answer
 from keystead.pipeline.ports import Clock
 from keystead.server.application import Application
-from keystead.server.console.link import PATH as CONSOLE_LOGIN
-from keystead.server.development.access import PREFIX, check_access, check_may_change, is_control
-from keystead.server.development.control import Control
-from keystead.server.development.faults import ChosenFaults, Fault, fault_body, fault_message
-from keystead.server.development.outbox import PATH as OUTBOX
+from keystead.server.console.link import LINK_PATH, LOGIN_PATH
+from keystead.server.development.access import check_access, check_may_change, is_control
+from keystead.server.development.control import ServedControl
+from keystead.server.development.faults import ChosenFaults, fault_body, fault_message
 from keystead.server.development.rate_limit import ChosenRateLimit
 from keystead.server.development.requests_seen import RequestsSeen
 from keystead.server.http.messages import JSON, HttpAnswer, HttpRequest
 from keystead.server.limits.rate_limits import RateLimited
 from keystead.server.logs import RequestLine, logger
 
-_APPLICATION_CONTROLS = (OUTBOX, CONSOLE_LOGIN)
+_APPLICATION_CONTROLS = (OUTBOX.path, LOGIN_PATH, LINK_PATH)
 """Controls that the application answers itself, because they need its messages or its console."""
 
 _RECORDED_PATHS = ("/public/", "/auth-proxy/")
@@ -43,21 +43,25 @@ class DevelopmentApplication:
     def __init__(
         self,
         application: Application,
-        controls: Mapping[str, Control],
+        controls: Sequence[ServedControl],
         faults: ChosenFaults,
         rate_limit: ChosenRateLimit,
         seen: RequestsSeen,
         clock: Clock,
+        origins: frozenset[bytes] = frozenset(),
     ) -> None:
         self._application = application
-        self._controls = {f"{PREFIX}/{name}": control for name, control in controls.items()}
+        self._controls = {control.declared.path: control for control in controls}
         self._decoders = {
-            path: decoder(control.change_type) for path, control in self._controls.items() if control.change
+            control.declared.path: decoder(control.declared.change)
+            for control in controls
+            if control.declared.change
         }
         self._faults = faults
         self._rate_limit = rate_limit
         self._seen = seen
         self._clock = clock
+        self._origins = origins
 
     async def answer(self, request: HttpRequest) -> HttpAnswer:
         """The answer to a request. Raises only CancelledError, which resets the connection."""
@@ -65,7 +69,7 @@ class DevelopmentApplication:
         if request.refusal is not None:
             return await self._application.answer(request)
         try:
-            check_access(path, request)
+            check_access(path, request, self._origins)
         except PermissionDenied as refused:
             return await self._application.answer(request, functools.partial(_refuse, refused))
         if request.method == "OPTIONS" or not path.startswith(_RECORDED_PATHS):

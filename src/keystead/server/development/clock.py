@@ -8,41 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Annotated
 
-from msgspec import Meta
-
+from keystead.api.developer_controls import CLOCK, YEAR_10000_MS, ClockState, ClockUpdate
 from keystead.api.errors import InvalidRequest
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-
-YEAR_10000_MS = 253_402_300_800_000
-TimeMs = Annotated[int, Meta(ge=0, lt=YEAR_10000_MS)]
-DurationMs = Annotated[int, Meta(gt=-YEAR_10000_MS, lt=YEAR_10000_MS)]
-
-
-class ClockState(ControlAnswer, frozen=True):
-    """`now_ms`, `system_ms`: milliseconds since the epoch. `system_time_accepted`: see ClockUpdate."""
-
-    now_ms: int
-    system_ms: int
-    frozen: bool
-    system_time_accepted: bool
-
-
-class ClockUpdate(ControlRequest, frozen=True):
-    """The fields that are present are applied in this order.
-
-    system: use the time of the system again; the clock runs. now_ms: set the clock to this time. advance_ms: add
-    this number of milliseconds; a negative number moves the clock back. frozen: true stops the clock, false lets it
-    run from its present time. system_time_accepted: whether a submission's timestampMs may also be near the time of
-    the system, true at the start. Published clients use the time of the system.
-    """
-
-    system: bool = False
-    now_ms: TimeMs | None = None
-    advance_ms: DurationMs | None = None
-    frozen: bool | None = None
-    system_time_accepted: bool | None = None
+from keystead.server.development.control import ServedControl
 
 
 class DevelopmentClock:
@@ -97,5 +66,5 @@ class DevelopmentClock:
             self._is_system_time_accepted = change.system_time_accepted
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="clock", read=self.state, change=self.change, change_type=ClockUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=CLOCK, read=self.state, change=self.change)

@@ -6,7 +6,7 @@ Here: how the parts are connected. Not here: each control (one module each), the
 from __future__ import annotations
 
 from keystead.server.application import Application
-from keystead.server.console.link import ConsoleLink
+from keystead.server.console.link import ConsoleLinks
 from keystead.server.development.application import DevelopmentApplication
 from keystead.server.development.clock import DevelopmentClock
 from keystead.server.development.faults import ChosenFaults
@@ -20,6 +20,7 @@ from keystead.server.development.seeding import KeySource, random_source
 from keystead.server.development.snapshots import Snapshots
 from keystead.server.development.webhooks import WebhooksSeen
 from keystead.server.http.connection import AnswerRequest
+from keystead.server.http.cors import CorsPolicy
 from keystead.server.service import Service
 from keystead.server.settings.settings import Settings
 from keystead.server.sources import Sources
@@ -29,17 +30,17 @@ from keystead.signer.local import LocalSigner
 class Development:
     """`service` must be open before `application` is called.
 
-    `source`: the source of identifiers and keys, random if absent. `console_link`: see `Application`.
+    `source`: the source of identifiers and keys, random if absent. `console_links`: see `Application`.
     """
 
     def __init__(
         self,
         settings: Settings,
         source: KeySource | None = None,
-        console_link: ConsoleLink | None = None,
+        console_links: ConsoleLinks | None = None,
     ) -> None:
         self.clock = DevelopmentClock()
-        self._console_link = console_link
+        self._console_links = console_links
         self._outcomes = ChosenOutcomes()
         self._faults = ChosenFaults()
         self._rate_limit = ChosenRateLimit()
@@ -87,12 +88,13 @@ class Development:
             *snapshots.controls(),
         ]
         return DevelopmentApplication(
-            Application(service, self._console_link, auth_proxy_id),
-            {control.name: control for control in controls},
+            Application(service, self._console_links, auth_proxy_id),
+            controls,
             self._faults,
             self._rate_limit,
             self._seen,
             self.clock,
+            CorsPolicy.of(service.settings.cors_origins).origins or frozenset(),
         ).answer
 
     def _forget(self) -> None:

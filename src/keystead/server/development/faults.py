@@ -3,53 +3,20 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated
 
-from msgspec import Meta
 from msgspec.structs import replace
 
+from keystead.api.developer_controls import FAULTS, Fault, Faults, FaultUpdate
 from keystead.api.errors import InvalidRequest
 from keystead.api.rendering import encode
-from keystead.server.development.control import ENTRIES_MAX, Control, ControlAnswer, ControlRequest
+from keystead.server.bounds import DEVELOPMENT_ENTRIES_MAX
+from keystead.server.development.control import ServedControl
 
 _GRPC_CODES = {400: 3, 401: 16, 403: 7, 404: 5, 408: 4, 409: 10, 429: 8, 500: 13, 501: 12, 503: 14, 504: 4}
 _UNKNOWN_GRPC_CODE = 2
 
 
 _STATUSES = frozenset(HTTPStatus)
-
-
-class Fault(ControlAnswer, frozen=True):
-    """`count`: how many more requests have this fault. The other members are those of FaultUpdate."""
-
-    count: int
-    path: str
-    status: int | None
-    delay_ms: int
-    cut: bool
-
-
-class Faults(ControlAnswer, frozen=True):
-    """In the order in which they are used: a request gets the first fault whose `path` is part of its path."""
-
-    faults: tuple[Fault, ...]
-
-
-class FaultUpdate(ControlRequest, frozen=True):
-    """Adds a fault for the next `count` requests whose path contains `path`, such as create_wallet; "" for any
-    path.
-
-    status: answer with this HTTP status in place of the result. cut: close the connection without an answer.
-    Without these two, the request is answered as usual. delay_ms: milliseconds to wait before. clear: first remove
-    all faults.
-    """
-
-    count: Annotated[int, Meta(ge=0, le=1_000_000)] = 1
-    path: Annotated[str, Meta(max_length=200)] = ""
-    status: Annotated[int, Meta(ge=400, le=599)] | None = None
-    delay_ms: Annotated[int, Meta(ge=0, le=600_000)] = 0
-    cut: bool = False
-    clear: bool = False
 
 
 class ChosenFaults:
@@ -83,8 +50,8 @@ class ChosenFaults:
         has_fault = change.cut or change.status is not None or change.delay_ms > 0
         if not has_fault and not change.clear:
             raise InvalidRequest("a fault has at least one of the fields `status`, `delayMs` and `cut`")
-        if len(self.waiting) >= ENTRIES_MAX and not change.clear:
-            raise InvalidRequest(f"{ENTRIES_MAX} faults wait already; clear them first")
+        if len(self.waiting) >= DEVELOPMENT_ENTRIES_MAX and not change.clear:
+            raise InvalidRequest(f"{DEVELOPMENT_ENTRIES_MAX} faults wait already; clear them first")
         if change.clear:
             self.clear()
         if has_fault and change.count:
@@ -99,8 +66,8 @@ class ChosenFaults:
             )
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="faults", read=self.state, change=self.change, change_type=FaultUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=FAULTS, read=self.state, change=self.change)
 
 
 def fault_message(status: int) -> str:

@@ -13,14 +13,13 @@ import msgspec
 from msgspec import Meta
 
 from keystead.api.decoding import Label
+from keystead.api.developer_controls import ControlRequest
 from keystead.api.enums import AddressFormat, Curve
 from keystead.api.parameters import WalletAccountParams
 from keystead.api.validation_text import in_json_words
 from keystead.operations.policies.policies import CreatePolicyIntentV3
 from keystead.operations.wallets.smart_contract_interfaces import CreateSmartContractInterfaceIntent
-from keystead.server.development.control import ControlRequest
-
-BYTES_MAX = 10_000_000
+from keystead.server.bounds import FIXTURE_FILE_BYTES_MAX
 
 PrivateKeyHex = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
@@ -121,8 +120,8 @@ def read_fixtures(path: Path) -> Fixtures:
         content = path.read_bytes()
     except OSError as refused:
         raise FixtureError(f"{path}: {refused.strerror}") from None
-    if len(content) > BYTES_MAX:
-        raise FixtureError(f"{path}: longer than {BYTES_MAX} bytes")
+    if len(content) > FIXTURE_FILE_BYTES_MAX:
+        raise FixtureError(f"{path}: longer than {FIXTURE_FILE_BYTES_MAX} bytes")
     if path.suffix not in (".toml", ".json"):
         raise FixtureError(f"{path}: expected a name that ends in .toml or .json")
     try:

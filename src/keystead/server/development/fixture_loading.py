@@ -28,17 +28,7 @@ from keystead.pipeline.signer_values import AccountRequest
 from keystead.pipeline.submission import read_submission
 from keystead.server.authentication import verify_api_key_stamp
 from keystead.server.callers import submitter
-from keystead.server.development.fixture_file import (
-    FixtureApiKey,
-    FixtureError,
-    FixtureOrganization,
-    FixturePrivateKey,
-    FixturePrivateKeyTag,
-    Fixtures,
-    FixtureTag,
-    FixtureUser,
-    FixtureWallet,
-)
+from keystead.server.development import fixture_file
 from keystead.server.development.seeding import KeySource, seeded_source
 from keystead.server.installation.new_organization import OrganizationParams, WalletOfMnemonic, new_organization
 from keystead.server.service import Service
@@ -71,7 +61,7 @@ class FixtureLoader:
         self._signer = service.signer
         self._take_from = take_from
 
-    async def load(self, fixtures: Fixtures) -> list[LoadedKey]:
+    async def load(self, fixtures: fixture_file.Fixtures) -> list[LoadedKey]:
         """Make the organizations that do not exist yet. Returns the keys of all users. Raises FixtureError."""
         keys: list[LoadedKey] = []
         for fixture in fixtures.organizations:
@@ -79,17 +69,19 @@ class FixtureLoader:
         return keys
 
     async def _load_organization(
-        self, fixture: FixtureOrganization, above: tuple[str, ...], parent_id: str | None
+        self, fixture: fixture_file.FixtureOrganization, above: tuple[str, ...], parent_id: str | None
     ) -> list[LoadedKey]:
         path = (*above, fixture.organization_name)
         if fixture.sub_organizations and parent_id is not None:
-            raise FixtureError(f"{' / '.join(path)}: a sub-organization cannot have sub-organizations")
+            raise fixture_file.FixtureError(f"{' / '.join(path)}: a sub-organization cannot have sub-organizations")
         source = _source(*path)
         organization_id = source.new_id()
         keys = [_keys(organization_id, path, user.user_name, user.api_keys) for user in fixture.users]
         root = next((key for key in keys[0] if key.private_key), None)
         if root is None:
-            raise FixtureError(f"{' / '.join(path)}: the first user needs an API key with a private key")
+            raise fixture_file.FixtureError(
+                f"{' / '.join(path)}: the first user needs an API key with a private key"
+            )
         if await self._service.store.organization(organization_id) is None:
             await self._create(fixture, path, parent_id, root, keys)
         organization = await self._service.store.organization(organization_id)
@@ -102,7 +94,7 @@ class FixtureLoader:
 
     async def _create(
         self,
-        fixture: FixtureOrganization,
+        fixture: fixture_file.FixtureOrganization,
         path: tuple[str, ...],
         parent_id: str | None,
         root: LoadedKey,
@@ -132,7 +124,7 @@ class FixtureLoader:
                 wallets=[_wallet(wallet) for wallet in fixture.wallets if wallet.mnemonic],
             )
         except ServiceError as refused:
-            raise FixtureError(f"{' / '.join(path)}: {refused.message}") from None
+            raise fixture_file.FixtureError(f"{' / '.join(path)}: {refused.message}") from None
         await self._service.store.add_organization(made.organization, made.attachments, made.lookups)
         rest = _RemainingRecords(_Submitter(self._service, self._take_from, root, path), root, path)
         await rest.make(fixture, keys)
@@ -148,7 +140,7 @@ class _RemainingRecords:
         self._ids = {("user", root.user_name): root.user_id}
         """The ids of users, tags and private keys, by kind and name."""
 
-    async def make(self, fixture: FixtureOrganization, keys: Sequence[Sequence[LoadedKey]]) -> None:
+    async def make(self, fixture: fixture_file.FixtureOrganization, keys: Sequence[Sequence[LoadedKey]]) -> None:
         """Submit all records except the organization and its root user. Raises FixtureError."""
         await self._root_user(fixture.users[0], keys[0])
         for user, of_user in zip(fixture.users[1:], keys[1:], strict=True):
@@ -170,7 +162,7 @@ class _RemainingRecords:
             await self._policy(policy)
         await self._root_quorum(fixture)
 
-    async def _root_user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
+    async def _root_user(self, user: fixture_file.FixtureUser, keys: Sequence[LoadedKey]) -> None:
         """Add the root user's other keys."""
         others = [
             _api_key(fixture, key)
@@ -181,7 +173,7 @@ class _RemainingRecords:
             parameters: dict[str, Any] = {"userId": self._root.user_id, "apiKeys": others}
             await self._submit("create_api_keys", ("user", user.user_name, "keys"), parameters)
 
-    async def _user(self, user: FixtureUser, keys: Sequence[LoadedKey]) -> None:
+    async def _user(self, user: fixture_file.FixtureUser, keys: Sequence[LoadedKey]) -> None:
         parameters: dict[str, Any] = {
             "userName": user.user_name,
             "apiKeys": [_api_key(fixture, key) for fixture, key in zip(user.api_keys, keys, strict=True)],
@@ -196,13 +188,13 @@ class _RemainingRecords:
         result = await self._submit("create_users", ("user", user.user_name), {"users": [parameters]})
         self._ids["user", user.user_name] = result["userIds"][0]
 
-    async def _tag(self, tag: FixtureTag) -> None:
+    async def _tag(self, tag: fixture_file.FixtureTag) -> None:
         members = [self._id_of("user", name) for name in tag.users]
         parameters = {"userTagName": tag.user_tag_name, "userIds": members}
         result = await self._submit("create_user_tag", ("tag", tag.user_tag_name), parameters)
         self._ids["tag", tag.user_tag_name] = result["userTagId"]
 
-    async def _private_key(self, key: FixturePrivateKey) -> None:
+    async def _private_key(self, key: fixture_file.FixturePrivateKey) -> None:
         parameters = {
             "privateKeyName": key.private_key_name,
             "curve": key.curve,
@@ -216,7 +208,7 @@ class _RemainingRecords:
         )
         self._ids["private key", key.private_key_name] = result["privateKeys"][0]["privateKeyId"]
 
-    async def _private_key_tag(self, tag: FixturePrivateKeyTag) -> None:
+    async def _private_key_tag(self, tag: fixture_file.FixturePrivateKeyTag) -> None:
         members = [self._id_of("private key", name) for name in tag.private_keys]
         parameters = {"privateKeyTagName": tag.private_key_tag_name, "privateKeyIds": members}
         result = await self._submit(
@@ -230,7 +222,7 @@ class _RemainingRecords:
             parameters[member] = _REFERENCE.sub(lambda match: self._id_of(match[1], match[2]), parameters[member])
         await self._submit("create_policy", ("policy", policy.policy_name), parameters)
 
-    async def _root_quorum(self, fixture: FixtureOrganization) -> None:
+    async def _root_quorum(self, fixture: fixture_file.FixtureOrganization) -> None:
         quorum = [self._id_of("user", name) for name in fixture.root_users or (self._root.user_name,)]
         if quorum != [self._root.user_id] or fixture.threshold != 1:
             parameters = {"threshold": fixture.threshold, "userIds": quorum}
@@ -239,7 +231,7 @@ class _RemainingRecords:
     def _id_of(self, kind: str, name: str) -> str:
         id_ = self._ids.get((kind, name))
         if id_ is None:
-            raise FixtureError(f"{' / '.join(self._path)}: there is no {kind} {name!r}")
+            raise fixture_file.FixtureError(f"{' / '.join(self._path)}: there is no {kind} {name!r}")
         return id_
 
 
@@ -280,7 +272,7 @@ class _Submitter:
             submission = await submitter(service.store, read_submission(operation, body), proven, now_ms, EXEMPT)
             activity = await service.lifecycle.submit(submission)
         except ServiceError as refused:
-            raise FixtureError(f"{' / '.join((*self._path, *where))}: {refused.message}") from None
+            raise fixture_file.FixtureError(f"{' / '.join((*self._path, *where))}: {refused.message}") from None
         (result,) = activity.result.values()
         made: dict[str, Any] = json.loads(bytes(result))
         return made
@@ -300,7 +292,7 @@ def _source(*path: str, next_entropy: bytes = b"") -> KeySource:
 
 
 def _keys(
-    organization_id: str, path: tuple[str, ...], user_name: str, api_keys: Sequence[FixtureApiKey]
+    organization_id: str, path: tuple[str, ...], user_name: str, api_keys: Sequence[fixture_file.FixtureApiKey]
 ) -> list[LoadedKey]:
     user_id = _source(*path, "user", user_name).new_id()
     loaded = []
@@ -318,11 +310,11 @@ def _keys(
     return loaded
 
 
-def _api_key(fixture: FixtureApiKey, key: LoadedKey) -> dict[str, str]:
+def _api_key(fixture: fixture_file.FixtureApiKey, key: LoadedKey) -> dict[str, str]:
     return {"apiKeyName": fixture.api_key_name, "publicKey": key.public_key, "curveType": ApiKeyCurve.P256}
 
 
-def _wallet(fixture: FixtureWallet) -> WalletOfMnemonic:
+def _wallet(fixture: fixture_file.FixtureWallet) -> WalletOfMnemonic:
     requests = [
         AccountRequest(
             curve=account.curve,

@@ -6,35 +6,15 @@ store the private key of the API key: only the answer has it.
 
 from __future__ import annotations
 
-from keystead.api.decoding import Label
+from keystead.api.developer_controls import ORGANIZATIONS, MadeOrganization, NewOrganizationRequest
 from keystead.api.errors import Conflict
 from keystead.api.records import Timestamp
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+from keystead.server.development.control import ServedControl
 from keystead.server.installation.new_organization import DEVELOPMENT_WALLET, OrganizationParams, new_organization
 from keystead.server.sources import Sources
 from keystead.signer.local import LocalSigner
 from keystead.stamps.signing import generate_api_key
 from keystead.storage.store import DatabaseStore
-
-
-class NewOrganizationRequest(ControlRequest, frozen=True):
-    """name: the name of the new organization. wallet: whether it has the wallet "Development" (the public test
-    mnemonic of local chains) and an authentication proxy, as the first organization has."""
-
-    name: Label = "Test"
-    wallet: bool = False
-
-
-class MadeOrganization(ControlAnswer, frozen=True):
-    """Keys are in hex. The public key is P-256, compressed."""
-
-    organization_id: str
-    user_id: str
-    api_public_key: str
-    api_private_key: str
-
-    def __repr__(self) -> str:
-        return f"MadeOrganization(organization_id={self.organization_id!r})"
 
 
 class Organizations:
@@ -73,5 +53,5 @@ class Organizations:
             api_private_key=key.private_key,
         )
 
-    def control(self) -> Control:
-        return Control(name="organizations", change=self.make, change_type=NewOrganizationRequest)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=ORGANIZATIONS, change=self.make)

@@ -7,40 +7,15 @@ if the status is not final, an approval executes it later. Not here: how this is
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Annotated
-
-from msgspec import Meta
 
 from keystead.api.catalogue import activity_kind
+from keystead.api.developer_controls import OUTCOMES, ChosenOutcome, Outcomes, OutcomeUpdate
 from keystead.api.enums import ActivityStatus
 from keystead.api.errors import InvalidRequest
 from keystead.operations import CATALOGUE
 from keystead.pipeline.operation import ActivityOperation
-from keystead.server.development.control import ENTRIES_MAX, Control, ControlAnswer, ControlRequest
-
-
-class ChosenOutcome(ControlAnswer, frozen=True):
-    """`count`: how many more activities of this type get this status."""
-
-    type: str
-    status: ActivityStatus
-    count: int
-
-
-class Outcomes(ControlAnswer, frozen=True):
-    """In the order in which they are used."""
-
-    outcomes: tuple[ChosenOutcome, ...]
-
-
-class OutcomeUpdate(ControlRequest, frozen=True):
-    """type: an activity type in any of its versions, such as ACTIVITY_TYPE_CREATE_WALLET. clear: first remove all
-    outcomes; then type and status may be absent."""
-
-    type: str = ""
-    status: ActivityStatus | None = None
-    count: Annotated[int, Meta(ge=1, le=1_000_000)] = 1
-    clear: bool = False
+from keystead.server.bounds import DEVELOPMENT_ENTRIES_MAX
+from keystead.server.development.control import ServedControl
 
 
 class ChosenOutcomes:
@@ -69,7 +44,7 @@ class ChosenOutcomes:
                 remaining = ChosenOutcome(type=chosen.type, status=chosen.status, count=chosen.count - 1)
                 self._waiting[index : index + 1] = [remaining] if remaining.count else []
                 self._assigned[fingerprint] = chosen.status
-                if len(self._assigned) > ENTRIES_MAX:
+                if len(self._assigned) > DEVELOPMENT_ENTRIES_MAX:
                     self._assigned.popitem(last=False)
                 return chosen.status
         return None
@@ -89,13 +64,13 @@ class ChosenOutcomes:
                     f"field `type`: no submission makes an activity of type {change.type[:100]!r}; expected a name "
                     "such as ACTIVITY_TYPE_CREATE_WALLET"
                 )
-            if len(self._waiting) >= ENTRIES_MAX:
-                raise InvalidRequest(f"{ENTRIES_MAX} outcomes wait already; clear them first")
+            if len(self._waiting) >= DEVELOPMENT_ENTRIES_MAX:
+                raise InvalidRequest(f"{DEVELOPMENT_ENTRIES_MAX} outcomes wait already; clear them first")
             self._waiting.append(ChosenOutcome(type=change.type, status=change.status, count=change.count))
         elif change.type or not change.clear:
             statuses = ", ".join(ActivityStatus)
             raise InvalidRequest(f"field `status` is missing: expected one of {statuses}")
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="outcomes", read=self.state, change=self.change, change_type=OutcomeUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=OUTCOMES, read=self.state, change=self.change)

@@ -6,25 +6,11 @@ The limits of the settings are others: they count the requests of each organizat
 from __future__ import annotations
 
 import time
-from typing import Annotated
 
-from msgspec import Meta
-
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+from keystead.api.developer_controls import RATE_LIMIT, RateLimitState, RateLimitUpdate
+from keystead.server.development.control import ServedControl
 from keystead.server.limits.rate_limits import RateLimit
 from keystead.server.limits.rate_table import RateTable
-
-
-class RateLimitState(ControlAnswer, frozen=True):
-    """`per_second`: 0 for no limit."""
-
-    per_second: int
-
-
-class RateLimitUpdate(ControlRequest, frozen=True):
-    """per_second: the requests per second on average, and the most that may come at once. 0: no limit."""
-
-    per_second: Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
 class ChosenRateLimit:
@@ -51,5 +37,5 @@ class ChosenRateLimit:
         self._limit = RateLimit("chosen", change.per_second, self._table)
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="rate-limit", read=self.state, change=self.change, change_type=RateLimitUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=RATE_LIMIT, read=self.state, change=self.change)

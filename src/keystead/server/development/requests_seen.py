@@ -12,73 +12,18 @@ from typing import Any
 
 import msgspec
 
+from keystead.api.developer_controls import REQUESTS, RequestsAnswer, RequestSeen, RequestsUpdate, StampSeen
 from keystead.api.errors import ServiceError
 from keystead.api.rendering import Form
 from keystead.operations import CATALOGUE
 from keystead.server.answers import form_of
 from keystead.server.authentication import API_KEY_STAMP, ATTESTED_STAMP, STAMP_HEADERS, WEBAUTHN_STAMP
+from keystead.server.bounds import REQUEST_SEEN_BYTES_MAX, REQUESTS_SEEN_MAX
 from keystead.server.development.access import API
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+from keystead.server.development.control import ServedControl
 from keystead.server.http.messages import Header, HttpAnswer, HttpRequest
 from keystead.stamps.api_key import read_stamp
 from keystead.stamps.attested import read_attested_stamp
-
-REQUESTS_MAX = 200
-"""The most answered requests that are kept, and the most refused ones. They are counted apart, so that pages that
-poll do not displace refusals."""
-TEXT_MAX = 16_384
-"""Bytes of a body, and of an answer, that are kept."""
-
-
-class SeenStamp(ControlAnswer, frozen=True, omit_defaults=True):
-    """`header`: its name. `problem`: why the stamp cannot be read; then the other members are absent.
-
-    `public_key`: lower-case hex. `credential_id`, of a passkey: base64url. `client_data`, of a passkey: the JSON
-    text that it signed.
-    """
-
-    header: str
-    problem: str = ""
-    scheme: str = ""
-    public_key: str = ""
-    signature: str = ""
-    credential_id: str = ""
-    client_data: str = ""
-
-
-class SeenRequest(ControlAnswer, frozen=True):
-    """`at_ms`: milliseconds since the epoch, by the server's clock. `operation`: such as create_wallet; "" if
-    the path has no operation. `reason`: the message of a refusal. `status` 0: the connection was cut. `fault`: a
-    developer chose this answer (/dev/v1/faults, /dev/v1/rate-limit). `form`: `sdk` or `documented`; "" for a
-    refusal."""
-
-    number: int
-    at_ms: int
-    ms: float
-    request_id: str
-    method: str
-    path: str
-    operation: str
-    organization_id: str
-    stamps: tuple[SeenStamp, ...]
-    body: str
-    status: int
-    reason: str
-    answer: str
-    fault: bool
-    form: str = ""
-
-
-class SeenRequests(ControlAnswer, frozen=True):
-    """Oldest first."""
-
-    requests: tuple[SeenRequest, ...]
-
-
-class RequestsUpdate(ControlRequest, frozen=True):
-    """clear: forget the requests that came so far."""
-
-    clear: bool
 
 
 class _RequestOrganization(msgspec.Struct):
@@ -104,14 +49,14 @@ class _Kept(msgspec.Struct, frozen=True):
     answer: bytes
     fault: bool
 
-    def seen(self, answer_form: str) -> SeenRequest:
+    def seen(self, answer_form: str) -> RequestSeen:
         """`answer_form`: the setting for the form of answers."""
         request, status = self.request, self.status
         operation = CATALOGUE.at(request.path)
         organization_id = self.organization_id
         if organization_id is None:
             organization_id = _decoded(self.body, _RequestOrganization()).organization_id
-        return SeenRequest(
+        return RequestSeen(
             number=self.number,
             at_ms=self.at_ms,
             ms=self.ms,
@@ -134,8 +79,8 @@ class RequestsSeen:
     def __init__(self, answer_form: str) -> None:
         """`answer_form`: the setting for the form of answers."""
         self._answer_form = answer_form
-        self._answered: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
-        self._refused: deque[_Kept] = deque(maxlen=REQUESTS_MAX)
+        self._answered: deque[_Kept] = deque(maxlen=REQUESTS_SEEN_MAX)
+        self._refused: deque[_Kept] = deque(maxlen=REQUESTS_SEEN_MAX)
         self._count = 0
 
     def clear(self) -> None:
@@ -155,33 +100,33 @@ class RequestsSeen:
         self._count += 1
         status = 0 if answer is None else answer.status
         organization_id = None
-        if len(request.body) > TEXT_MAX:
+        if len(request.body) > REQUEST_SEEN_BYTES_MAX:
             organization_id = _decoded(request.body, _RequestOrganization()).organization_id
         kept = _Kept(
             number=self._count,
             at_ms=at_ms,
             ms=ms,
             request=HttpRequest(method=request.method, path=request.path, headers=request.headers),
-            body=request.body[:TEXT_MAX],
+            body=request.body[:REQUEST_SEEN_BYTES_MAX],
             organization_id=organization_id,
             status=status,
             answer_headers=() if answer is None else answer.headers,
-            answer=b"" if answer is None else answer.body[:TEXT_MAX],
+            answer=b"" if answer is None else answer.body[:REQUEST_SEEN_BYTES_MAX],
             fault=fault,
         )
         (self._answered if 0 < status < 400 else self._refused).append(kept)
 
-    def state(self) -> SeenRequests:
+    def state(self) -> RequestsAnswer:
         kept = sorted((*self._answered, *self._refused), key=attrgetter("number"))
-        return SeenRequests(requests=tuple([one.seen(self._answer_form) for one in kept]))
+        return RequestsAnswer(requests=tuple([one.seen(self._answer_form) for one in kept]))
 
-    async def change(self, change: RequestsUpdate) -> SeenRequests:
+    async def change(self, change: RequestsUpdate) -> RequestsAnswer:
         if change.clear:
             self.clear()
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="requests", read=self.state, change=self.change, change_type=RequestsUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=REQUESTS, read=self.state, change=self.change)
 
 
 def _form(request: HttpRequest, setting: str) -> str:
@@ -189,19 +134,19 @@ def _form(request: HttpRequest, setting: str) -> str:
     return (form_of(request, setting) if request.path.startswith(API) else Form.SDK).value
 
 
-def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
+def _decoded_stamp(name: bytes, value: bytes) -> StampSeen:
     header = name.decode()
     try:
         if name == API_KEY_STAMP:
             stamp = read_stamp(value)
-            return SeenStamp(
+            return StampSeen(
                 header=header, scheme=stamp.scheme, public_key=stamp.public_key, signature=stamp.signature
             )
         if name == WEBAUTHN_STAMP:
             from keystead.stamps.webauthn import SCHEME, read_assertion  # slow to import
 
             assertion = read_assertion(value)
-            return SeenStamp(
+            return StampSeen(
                 header=header,
                 scheme=SCHEME,
                 credential_id=assertion.credential_id,
@@ -210,15 +155,15 @@ def _decoded_stamp(name: bytes, value: bytes) -> SeenStamp:
             )
         if name == ATTESTED_STAMP:
             attested = read_attested_stamp(value)
-            return SeenStamp(
+            return StampSeen(
                 header=header,
                 scheme=attested.scheme,
                 public_key=attested.public_key,
                 signature=attested.signature,
             )
     except ServiceError as refused:
-        return SeenStamp(header=header, problem=refused.message)
-    return SeenStamp(header=header)  # a read-only session: its text is a secret, and has no parts to show
+        return StampSeen(header=header, problem=refused.message)
+    return StampSeen(header=header)  # a read-only session: its text is a secret, and has no parts to show
 
 
 def _decoded(body: bytes, default: Any) -> Any:
@@ -230,4 +175,4 @@ def _decoded(body: bytes, default: Any) -> Any:
 
 
 def _text(content: bytes) -> str:
-    return content[:TEXT_MAX].decode(errors="replace")
+    return content[:REQUEST_SEEN_BYTES_MAX].decode(errors="replace")

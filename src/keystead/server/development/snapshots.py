@@ -8,48 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Annotated
 
-from msgspec import Meta
-
+from keystead.api import developer_controls
 from keystead.api.errors import InvalidRequest, LimitReached, NotFound
-from keystead.api.identifiers import Uuid
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
+from keystead.server.bounds import SNAPSHOTS_BYTES_MAX, SNAPSHOTS_MAX
+from keystead.server.development.control import ServedControl
 from keystead.storage.sqlite.snapshots import Snapshot, restore_organization, restore_snapshot, take_snapshot
 from keystead.storage.store import DatabaseStore
 
 START = "start"
-SNAPSHOTS_MAX = 20
-BYTES_MAX = 1024 * 1024 * 1024
-"""The most bytes of all snapshots together."""
-
-SnapshotName = Annotated[str, Meta(min_length=1, max_length=64)]
-
-
-class SnapshotNames(ControlAnswer, frozen=True):
-    """In the order in which they were taken."""
-
-    snapshots: tuple[str, ...]
-
-
-class SnapshotUpdate(ControlRequest, frozen=True):
-    """name: the name of the new snapshot. It replaces a snapshot of that name."""
-
-    name: SnapshotName
-
-
-class RestoreUpdate(ControlRequest, frozen=True):
-    """name: the snapshot to restore. It is kept."""
-
-    name: SnapshotName
-
-
-class ResetUpdate(ControlRequest, frozen=True):
-    """organization_id: the organization to reset to its state at the start, with its sub-organizations. An
-    organization that was made later is removed. Without it, everything is reset: the database, messages, requests
-    seen, faults, outcomes, rate limit and clock."""
-
-    organization_id: Uuid | None = None
 
 
 class Snapshots:
@@ -68,10 +35,10 @@ class Snapshots:
         """Take the snapshot "start"."""
         self._taken[START] = await take_snapshot(self._store)
 
-    def state(self) -> SnapshotNames:
-        return SnapshotNames(snapshots=tuple(self._taken))
+    def state(self) -> developer_controls.SnapshotNames:
+        return developer_controls.SnapshotNames(snapshots=tuple(self._taken))
 
-    async def take(self, change: SnapshotUpdate) -> SnapshotNames:
+    async def take(self, change: developer_controls.SnapshotUpdate) -> developer_controls.SnapshotNames:
         """Raises InvalidRequest for the name "start", LimitReached for too many or too large ones."""
         if change.name == START:
             raise InvalidRequest(f"field `name`: {START!r} is the snapshot of the start; choose another name")
@@ -82,16 +49,16 @@ class Snapshots:
                 )
             others = sum(snapshot.bytes for name, snapshot in self._taken.items() if name != change.name)
             taken = await take_snapshot(self._store)
-            if others + taken.bytes > BYTES_MAX:
+            if others + taken.bytes > SNAPSHOTS_BYTES_MAX:
                 taken.close()
-                raise LimitReached(f"the snapshots would take more than {BYTES_MAX} bytes of memory")
+                raise LimitReached(f"the snapshots would take more than {SNAPSHOTS_BYTES_MAX} bytes of memory")
             replaced = self._taken.pop(change.name, None)
             if replaced is not None:
                 replaced.close()
             self._taken[change.name] = taken
             return self.state()
 
-    async def restore(self, change: RestoreUpdate) -> SnapshotNames:
+    async def restore(self, change: developer_controls.RestoreUpdate) -> developer_controls.SnapshotNames:
         """Raises NotFound."""
         async with self._changing:
             snapshot = self._taken.get(change.name)
@@ -102,7 +69,7 @@ class Snapshots:
             await restore_snapshot(self._store, snapshot)
             return self.state()
 
-    async def reset(self, change: ResetUpdate) -> SnapshotNames:
+    async def reset(self, change: developer_controls.ResetUpdate) -> developer_controls.SnapshotNames:
         """Raises NotFound for an organization that does not exist and did not exist at the start."""
         async with self._changing:
             start = self._taken[START]
@@ -113,9 +80,9 @@ class Snapshots:
                 raise NotFound(f"field `organizationId`: there is no organization {change.organization_id}")
             return self.state()
 
-    def controls(self) -> tuple[Control, ...]:
+    def controls(self) -> tuple[ServedControl, ...]:
         return (
-            Control(name="snapshots", read=self.state, change=self.take, change_type=SnapshotUpdate),
-            Control(name="restore", change=self.restore, change_type=RestoreUpdate),
-            Control(name="reset", change=self.reset, change_type=ResetUpdate),
+            ServedControl(declared=developer_controls.SNAPSHOTS, read=self.state, change=self.take),
+            ServedControl(declared=developer_controls.RESTORE, change=self.restore),
+            ServedControl(declared=developer_controls.RESET, change=self.reset),
         )

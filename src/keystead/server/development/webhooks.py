@@ -7,35 +7,22 @@ from __future__ import annotations
 
 from collections import deque
 
-from keystead.delivery.webhooks.attempts import SeenWebhook
-from keystead.server.development.control import Control, ControlAnswer, ControlRequest
-
-WEBHOOKS_MAX = 1_000
-BYTES_MAX = 16_777_216
-"""The most bytes of the bodies that are kept. The newest webhook is always kept."""
-
-
-class SentWebhooks(ControlAnswer, frozen=True):
-    """Oldest first."""
-
-    webhooks: tuple[SeenWebhook, ...]
-
-
-class WebhooksUpdate(ControlRequest, frozen=True):
-    """clear: forget the webhooks that were sent so far."""
-
-    clear: bool
+from keystead.api.developer_controls import WEBHOOKS, SentWebhook, SentWebhooks, WebhooksUpdate
+from keystead.server.bounds import WEBHOOKS_SEEN_BYTES_MAX, WEBHOOKS_SEEN_MAX
+from keystead.server.development.control import ServedControl
 
 
 class WebhooksSeen:
     def __init__(self) -> None:
-        self._seen: deque[SeenWebhook] = deque()
+        self._seen: deque[SentWebhook] = deque()
         self._bytes = 0
 
-    def add(self, sent: SeenWebhook) -> None:
+    def add(self, sent: SentWebhook) -> None:
         self._seen.append(sent)
         self._bytes += len(sent.body)
-        while len(self._seen) > WEBHOOKS_MAX or (self._bytes > BYTES_MAX and len(self._seen) > 1):
+        while len(self._seen) > WEBHOOKS_SEEN_MAX or (
+            self._bytes > WEBHOOKS_SEEN_BYTES_MAX and len(self._seen) > 1
+        ):
             self._bytes -= len(self._seen.popleft().body)
 
     def clear(self) -> None:
@@ -50,5 +37,5 @@ class WebhooksSeen:
             self.clear()
         return self.state()
 
-    def control(self) -> Control:
-        return Control(name="webhooks", read=self.state, change=self.change, change_type=WebhooksUpdate)
+    def control(self) -> ServedControl:
+        return ServedControl(declared=WEBHOOKS, read=self.state, change=self.change)

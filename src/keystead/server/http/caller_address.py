@@ -14,16 +14,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterable
-from typing import Final
 
 import msgspec
 
 from keystead.primitives.ip_addresses import IpAddress, IpNetwork
+from keystead.server.bounds import PROXIES_MAX
 from keystead.server.http.messages import CallerAddress, Header
 from keystead.server.settings.settings import ForwardedHeader
-
-PROXIES_MAX: Final = 32
-"""The most trusted proxies in a row. A header that names more is malformed."""
 
 _NODE = re.compile(
     r"(?:\[(?P<in_brackets>[0-9A-Fa-f:.]+)\]|(?P<v4>[0-9]+(?:\.[0-9]+){3}))(?::[0-9]{1,5})?\Z"

@@ -41,9 +41,14 @@ def is_of_own_page(request: HttpRequest) -> bool:
 def is_of_local_page(request: HttpRequest) -> bool:
     """Whether a page of this machine made the request, or a page of the host that the request names, or no page.
     The port makes no difference."""
-    origin = dict(request.headers).get(b"origin", b"")
+    origin = origin_of(request)
     host = _host_in(origin)
     return not origin or _is_local(host) or (bool(host) and host == host_of(request))
+
+
+def origin_of(request: HttpRequest) -> bytes:
+    """The origin of the page that made the request; "" if no page made it."""
+    return dict(request.headers).get(b"origin", b"")
 
 
 def host_of(request: HttpRequest) -> str:

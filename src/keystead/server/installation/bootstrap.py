@@ -15,12 +15,12 @@ from typing import Literal
 
 from keystead.api.records import Timestamp
 from keystead.api.rendering import encode
+from keystead.server.development.published import published_keys
 from keystead.server.installation.dates import MASTER_KEY_SINCE, MasterKeySince
 from keystead.server.installation.new_organization import (
-    DEVELOPMENT_WALLET,
     OrganizationParams,
     UnstoredOrganization,
-    new_organization,
+    first_organization,
 )
 from keystead.server.opening import MODE
 from keystead.signer.local import LocalSigner
@@ -40,19 +40,14 @@ async def bootstrap(
 ) -> UnstoredOrganization | None:
     """Write the first organization. Returns None and changes nothing if the database holds one already.
 
-    Mode "dev" adds the wallet "Development" and an authentication proxy. `entropy(n)` returns n random bytes for
+    `mode`: see `first_organization`. `entropy(n)` returns n random bytes for
     the server's own keys; a development server with a seed passes its own. Raises InvalidRequest for a malformed
-    name, e-mail address or key.
+    name, e-mail address or key, and, in mode "serve", for a published key.
     """
     signer = LocalSigner(master_key, entropy=entropy)
-    made = await new_organization(
-        signer,
-        first,
-        Timestamp.from_ms(now_ms),
-        new_id,
-        wallets=[DEVELOPMENT_WALLET] if mode == "dev" else (),
-        has_proxy=mode == "dev",
-    )
+    made = await first_organization(signer, first, Timestamp.from_ms(now_ms), new_id, mode=mode)
+    if mode == "serve":
+        (await published_keys()).check(made.lookups)
     written = await store.bootstrap(
         made.organization,
         made.attachments,

@@ -6,6 +6,7 @@ Here: the records, and what is stored beside them. Not here: writing them (`boot
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -119,6 +120,26 @@ async def new_organization(
         accounts=accounts,
         attachments=tuple(attachments),
         lookups=lookups_of(organization, attachments),
+    )
+
+
+async def first_organization(
+    signer: LocalSigner,
+    params: OrganizationParams,
+    now: Timestamp,
+    new_id: Callable[[], str],
+    *,
+    mode: Literal["dev", "serve"],
+) -> UnstoredOrganization:
+    """The first organization of an installation. Mode "dev" adds the wallet "Development" and an authentication
+    proxy. Raises as `new_organization`."""
+    return await new_organization(
+        signer,
+        params,
+        now,
+        new_id,
+        wallets=[DEVELOPMENT_WALLET] if mode == "dev" else (),
+        has_proxy=mode == "dev",
     )
 
 

@@ -15,16 +15,8 @@ import msgspec
 
 from keystead.api.errors import DatabaseUnavailable, Unavailable
 from keystead.api.records import WalletAccount
+from keystead.organizations import attachments
 from keystead.organizations.attached_rows import AttachedRow
-from keystead.organizations.attachments import (
-    ATTACHED_ROWS,
-    MNEMONIC_PURPOSE,
-    PRIVATE_KEY_PURPOSE,
-    SECRET_PURPOSE,
-    ChangedAccount,
-    InterfaceText,
-    SealedSecret,
-)
 from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.organizations.contacts.outgoing_messages import OutgoingMessage
 from keystead.organizations.kinds.secrets import Secrets
@@ -85,7 +77,7 @@ async def _check_versions(store: DatabaseStore, organization_id: str, findings: 
 async def _check_lacking_rows(store: DatabaseStore, organization_id: str, findings: OrganizationFindings) -> None:
     try:
         async for row in store.integrity.lacking_rows(organization_id):
-            findings.problems.append(f"the {row.table} {' '.join(row.key)} lacks the {row.lacks}")
+            findings.problems.append(f"the {row.table} {' '.join(map(str, row.key))} lacks the {row.lacks}")
     except OutOfOrder as problem:
         findings.problems.append(str(problem))
 
@@ -115,7 +107,7 @@ async def _check_contents(
         await _check_is_empty(store, organization.id, findings)
         return
     contents = _Contents(organization, master, findings, await store.accounts.unfinished_deletions(organization.id))
-    for kind in ATTACHED_ROWS:
+    for kind in attachments.ATTACHED_ROWS:
         try:
             async for row in store.integrity.attached_rows(kind, organization.id):
                 contents.add(row)
@@ -168,12 +160,14 @@ class _Contents:
     def add(self, row: AttachedRow | DamagedRow) -> None:
         """Check a row, and note what it stands for."""
         if isinstance(row, DamagedRow):
-            self._report(f"the {row.table} {' '.join(row.key)} is damaged: its columns and its body differ")
-        elif isinstance(row, ChangedAccount):
+            self._report(
+                f"the {row.table} {' '.join(map(str, row.key))} is damaged: its columns and its body differ"
+            )
+        elif isinstance(row, attachments.ChangedAccount):
             self._add_account(row.account)
-        elif isinstance(row, InterfaceText):
+        elif isinstance(row, attachments.InterfaceText):
             self._texts.add(row.contract_interface_id)
-        elif isinstance(row, SealedSecret):
+        elif isinstance(row, attachments.SealedSecret):
             self._secrets.add((row.record_id, row.purpose))
             self._open(row)
         elif isinstance(row, OneTimeCode | OutgoingMessage):
@@ -194,9 +188,9 @@ class _Contents:
             self._open(proxy)
         for target in organization.import_targets.in_order():
             self._open(target)
-        secrets = {(wallet_id, MNEMONIC_PURPOSE) for wallet_id in organization.wallets}
-        secrets |= {(key_id, PRIVATE_KEY_PURPOSE) for key_id in organization.private_keys}
-        secrets |= {(secret_id, SECRET_PURPOSE) for secret_id in organization.of(Secrets)}
+        secrets = {(wallet_id, attachments.MNEMONIC_PURPOSE) for wallet_id in organization.wallets}
+        secrets |= {(key_id, attachments.PRIVATE_KEY_PURPOSE) for key_id in organization.private_keys}
+        secrets |= {(secret_id, attachments.SECRET_PURPOSE) for secret_id in organization.of(Secrets)}
         for record_id, purpose in sorted(secrets - self._secrets):
             self._report(f"the secret of {record_id} ({purpose}) is missing")
         for record_id, _ in sorted(self._secrets - secrets):

@@ -75,20 +75,18 @@ async def announce(store: DatabaseStore, process: ServingProcess) -> None:
     await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, encode(process))
 
 
-async def keep_announcing(
-    store: DatabaseStore,
-    process: ServingProcess,
-    now_ms: Callable[[], int],
-    certificate_ends_ms: Callable[[], int | None],
-) -> None:
+async def try_to_write(store: DatabaseStore, process: ServingProcess, size: int) -> None:
+    """Write the row of a process with `size` more bytes: a full disk may have room for few. Raises Unavailable."""
+    row = encode(process) + b" " * size
+    await store.installation.write_process(process.id, process.seen_at_ms + GONE_AFTER_MS, row)
+
+
+async def keep_announcing(store: DatabaseStore, process_now: Callable[[], ServingProcess]) -> None:
     """Renew the row until cancelled."""
     while True:
         await asyncio.sleep(PERIOD_S)
         with contextlib.suppress(ServiceError):  # the requests show that the database does not answer
-            renewed = msgspec.structs.replace(
-                process, seen_at_ms=now_ms(), certificate_ends_ms=certificate_ends_ms()
-            )
-            await announce(store, renewed)
+            await announce(store, process_now())
 
 
 async def withdraw(store: DatabaseStore, process: ServingProcess) -> None:

@@ -1,4 +1,5 @@
-"""Deleting what has expired: one-time codes, their counts, used tokens, messages, the events of e-mails.
+"""Deleting what has expired: one-time codes, their counts, used tokens, messages, the events of e-mails,
+entries of velocity controls.
 
 Each process does it, in small steps that delay no request. Several may do it at the same time. Not here: which
 tables these are (`storage.tables`).
@@ -31,11 +32,15 @@ expired, and the clocks of several machines may differ."""
 
 
 class ExpiredRows(Protocol):
-    """Both methods raise Unavailable while the database does not answer."""
+    """All methods raise Unavailable while the database does not answer."""
 
     async def has_expired(self, table: str, before_ms: int) -> bool: ...
 
     async def purge_expired(self, table: str, before_ms: int, limit: int) -> None: ...
+
+    async def has_old_entries(self) -> bool: ...
+
+    async def purge_entries(self, limit: int) -> None: ...
 
 
 async def purge_expired(rows: ExpiredRows, now_ms: int) -> int:
@@ -46,6 +51,10 @@ async def purge_expired(rows: ExpiredRows, now_ms: int) -> int:
             await rows.purge_expired(table.name, before_ms, ROWS_AT_ONCE)
             steps += 1
             await asyncio.sleep(PAUSE_S)
+    while await rows.has_old_entries():
+        await rows.purge_entries(ROWS_AT_ONCE)
+        steps += 1
+        await asyncio.sleep(PAUSE_S)
     return steps
 
 

@@ -1,22 +1,76 @@
 """Serves the metrics of all worker processes at an address of its own, from the process that started them.
 
-Here: the address. Not here: the folder in which the processes count (`folder`), the metrics (`measurements`). It
+Here: the address, the folder in which the processes count. Not here: the metrics (`measurements`). It
 speaks plain HTTP and asks for no credential, so only the monitoring should reach it.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from keystead.server.http.listening import AddressInUse
 from keystead.server.logs import logger
-from keystead.server.metrics.folder import metrics_folder
 from keystead.server.metrics.process_facts import cpu_seconds, resident_bytes
 from keystead.server.settings.settings import SettingsError
+
+_PREFIX: Final = "keystead-metrics-"
+
+
+@contextmanager
+def metrics_folder() -> Iterator[Path]:
+    """A new folder, which is removed when the block ends.
+
+    The server locks its folder. A folder without a lock is from a server that was killed, and is removed now.
+    Raises OSError if no folder can be made.
+    """
+    for abandoned in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # it belongs to another user, or another process removed it
+            _remove_if_abandoned(abandoned)
+    folder, lock = _locked_folder()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _locked_folder() -> tuple[Path, int]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        # Another server may have removed it just now, before it was locked.
+        with suppress(FileNotFoundError, BlockingIOError):
+            lock = _lock(folder)
+            if folder.exists():
+                return folder, lock
+            os.close(lock)
+
+
+def _remove_if_abandoned(folder: Path) -> None:
+    if folder.lstat().st_uid == os.geteuid():
+        lock = _lock(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(folder: Path) -> int:
+    """Lock a folder. Returns the descriptor that holds the lock. Raises BlockingIOError if a server has the
+    lock."""
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(opened)
+        raise
+    return opened
+
 
 if TYPE_CHECKING:
     from prometheus_client import Metric

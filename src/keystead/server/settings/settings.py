@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from keystead.api.spelling import nearest
+from keystead.api.choices import nearest
 from keystead.organizations.record_kinds import RECORD_KINDS
 from keystead.server.settings.setting_values import expected_value, shown_value
 

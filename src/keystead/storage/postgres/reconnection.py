@@ -32,6 +32,11 @@ def cause_of(error: Exception) -> str:
             return "refuses the user or the password: check both in the database URL"
         case asyncpg.InvalidAuthorizationSpecificationError() if "no encryption" in str(error):
             return "does not accept this user without TLS: add sslmode=require to the URL"
+        case asyncpg.InvalidAuthorizationSpecificationError() if _is_about_role(error):
+            return (
+                "has no role of this name that may log in: create it with LOGIN, or correct the user in the "
+                "database URL"
+            )
         case asyncpg.InvalidAuthorizationSpecificationError():
             return "does not accept this user from this machine: see its pg_hba.conf"
         case asyncpg.InvalidCatalogNameError():
@@ -56,6 +61,12 @@ def cause_of(error: Exception) -> str:
             return "has no TLS, which sslmode in the URL demands"
         case _:
             return "does not accept a connection"
+
+
+def _is_about_role(error: asyncpg.PostgresError) -> bool:
+    """Whether the role does not exist or may not log in. The message may be in any language; the name of the
+    function in the server's source is not."""
+    return str(getattr(error, "server_source_function", "")) == "InitializeSessionUserId"
 
 
 def _is_refused(error: OSError) -> bool:

@@ -8,14 +8,7 @@ from typing import Any
 
 import asyncpg
 
-from keystead.storage.migrations import (
-    OLDEST_SERVER,
-    Migration,
-    MigrationBegins,
-    no_progress,
-    pending,
-    statements_of,
-)
+from keystead.storage import migrations
 from keystead.storage.postgres.connections import connect, error_for_caller
 from keystead.storage.postgres.distribution import distribute_new_tables, distribute_tables, is_distributed
 
@@ -24,7 +17,11 @@ _MIGRATION_LOCK = 0x6B657973
 
 
 async def migrate_postgres(
-    url: str, steps: tuple[Migration, ...], begins: MigrationBegins = no_progress, *, connect_timeout_s: float
+    url: str,
+    steps: tuple[migrations.Migration, ...],
+    begins: migrations.MigrationBegins = migrations.no_progress,
+    *,
+    connect_timeout_s: float,
 ) -> bool:
     """Run the migrations that the database needs, each in its own transaction. Returns False if it needs none.
 
@@ -39,16 +36,16 @@ async def migrate_postgres(
                 if not needed:
                     return has_changed
                 begins(needed[0].number, needed[-1].number)
-                for statement in statements_of(needed[0].sql):
+                for statement in migrations.statements_of(needed[0].sql):
                     await connection.execute(statement, timeout=None)
                 if await is_distributed(connection):
                     await distribute_new_tables(connection)
                 await connection.execute("DELETE FROM schema_version")
                 await connection.execute("INSERT INTO schema_version (version) VALUES ($1)", needed[0].number)
                 oldest = str(needed[0].oldest_server).encode()
-                await connection.execute("DELETE FROM instance WHERE name = $1", OLDEST_SERVER)
+                await connection.execute("DELETE FROM instance WHERE name = $1", migrations.OLDEST_SERVER)
                 await connection.execute(
-                    "INSERT INTO instance (name, value) VALUES ($1, $2)", OLDEST_SERVER, oldest
+                    "INSERT INTO instance (name, value) VALUES ($1, $2)", migrations.OLDEST_SERVER, oldest
                 )
             has_changed = True
 
@@ -68,19 +65,19 @@ async def distribute_postgres(url: str, *, connect_timeout_s: float) -> bool:
 
 
 async def pending_on_postgres(
-    url: str, steps: tuple[Migration, ...], *, connect_timeout_s: float
-) -> tuple[Migration, ...]:
+    url: str, steps: tuple[migrations.Migration, ...], *, connect_timeout_s: float
+) -> tuple[migrations.Migration, ...]:
     """The migrations that the database needs. Changes nothing. Raises Unavailable and SchemaTooNew."""
     async with _connection(url, connect_timeout_s) as connection:
         return await _pending(steps, connection)
 
 
-async def _pending(steps: tuple[Migration, ...], connection: Any) -> tuple[Migration, ...]:
+async def _pending(steps: tuple[migrations.Migration, ...], connection: Any) -> tuple[migrations.Migration, ...]:
     if not await connection.fetchval("SELECT to_regclass('schema_version') IS NOT NULL"):
         return steps
     version = int(await connection.fetchval("SELECT version FROM schema_version") or 0)
-    oldest = await connection.fetchval("SELECT value FROM instance WHERE name = $1", OLDEST_SERVER)
-    return pending(steps, version, oldest)
+    oldest = await connection.fetchval("SELECT value FROM instance WHERE name = $1", migrations.OLDEST_SERVER)
+    return migrations.pending(steps, version, oldest)
 
 
 @contextlib.asynccontextmanager

@@ -27,7 +27,9 @@ from typing import Any, Final
 import asyncpg
 
 from keystead.organizations.organization import Version
+from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.store import CommitResult
+from keystead.storage import counting
 from keystead.storage.rows import Row, Rows, Swap, VersionSwap, by_table
 from keystead.storage.statements import PostgresStatements, Statement, SwapStatements
 from keystead.storage.tables import Table, distributed_insert, insert_of
@@ -120,7 +122,10 @@ async def _swap_and_insert(connection: Any, sql: PostgresStatements, rows: Rows)
 
     With more kinds of swaps in it, there would be more different statements than a connection keeps prepared.
     """
-    swaps_by_table, inserted_by_table = list(rows.swaps()), by_table(rows.inserted)
+    counters = await _counters(connection, sql, rows.counted)
+    if counters is None:
+        return CommitResult.CONFLICT
+    swaps_by_table, inserted_by_table = list(rows.swaps()), by_table([*rows.inserted, *counters])
     tables = tuple([table for table in sql.tables if table.name in inserted_by_table])
     version_swap = None
     if tables and not sql.is_distributed and len(swaps_by_table) == len(rows.version_swaps) == 1:
@@ -213,6 +218,36 @@ async def _swap_rows(connection: Any, statements: SwapStatements, swaps: Sequenc
         return False
     await connection.executemany(statements.update.sql, arguments)
     return True
+
+
+async def _counters(
+    connection: Any, sql: PostgresStatements, additions: Sequence[Counted]
+) -> list[tuple[str, Row]] | None:
+    """The rows of the counters after these additions. None if a decision relied on what does not hold.
+
+    The counters are read by a statement of its own after they are locked: a statement that waits for a lock has its
+    view of other rows from before.
+    """
+    lock, insert, read = sql.lock_counters, sql.insert_counter, sql.reads.counters
+    rows: list[tuple[str, Row]] = []
+    for organization_id, counted in counting.by_organization(additions):
+        values = {
+            "organization_id": organization_id,
+            "ids": counting.counter_ids(counted),
+            "now_ms": counting.newest_ms(counted),
+        }
+        locked = {row[0] for row in await connection.fetch(lock.sql, *lock.arguments(values))}
+        windows = {each.counter_id: each.window_ms for each in counted if each.counter_id not in locked}
+        if windows:
+            new = [{"organization_id": organization_id, "id": id_, "window_ms": ms} for id_, ms in windows.items()]
+            await connection.executemany(insert.sql, list(map(insert.arguments, new)))
+            await connection.fetch(lock.sql, *lock.arguments(values))
+        known = counting.states(await connection.fetch(read.sql, *read.arguments(values)))
+        after = counting.rows_of_counters(organization_id, counted, known)
+        if after is None:
+            return None
+        rows += after
+    return rows
 
 
 def _count(status: str) -> int:

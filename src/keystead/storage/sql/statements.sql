@@ -352,3 +352,27 @@ UPDATE organization SET parent_id = NULL WHERE id = :organization_id;
 -- A deleted organization has only a profile and a data key. The record 'forgotten' of the same transaction tells
 -- other processes to read the whole organization again. Tombstones of 50,000 records would take longer.
 DELETE FROM record WHERE organization_id = :organization_id AND kind NOT IN ('profile', 'data_key', 'forgotten');
+
+-- Counters of velocity controls.
+
+-- name: counter_with_old_entries
+SELECT 1 FROM velocity_counter AS counter
+WHERE counter.window_ms > 0 AND EXISTS (
+    SELECT 1 FROM velocity_entry AS entry
+    WHERE entry.organization_id = counter.organization_id AND entry.counter_id = counter.id
+        AND entry.at_ms <= counter.at_ms - counter.window_ms
+)
+LIMIT 1;
+
+-- name: purge_entries
+-- Entries are old by the time of their counter, which never goes back, not by a clock.
+WITH old AS (
+    SELECT entry.organization_id, entry.counter_id, entry.at_ms
+    FROM velocity_counter AS counter
+    JOIN velocity_entry AS entry
+        ON entry.organization_id = counter.organization_id AND entry.counter_id = counter.id
+    WHERE counter.window_ms > 0 AND entry.at_ms <= counter.at_ms - counter.window_ms
+    LIMIT :limit
+)
+DELETE FROM velocity_entry
+WHERE (organization_id, counter_id, at_ms) IN (SELECT organization_id, counter_id, at_ms FROM old);

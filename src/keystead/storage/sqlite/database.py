@@ -1,8 +1,8 @@
 """SQLite: one file, which one server uses. Commands on the same machine may use it meanwhile.
 
 Here: reads, on the event loop's thread, because they take microseconds; and the one connection of a process that
-writes, on its own thread. Not here: which commits share a transaction (`group_commit`), the settings of a
-connection (`connection`).
+writes, on its own thread; the lock on a file between processes. Not here: which commits share a transaction
+(`group_commit`), the settings of a connection (`connection`).
 
 Why a read is fresh: in WAL mode each statement starts from the newest committed state of the file, of any process.
 No transaction stays open between two reads.
@@ -16,25 +16,86 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
+import random
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 import msgspec
 
 from keystead.organizations.organization import Version
 from keystead.organizations.record_kinds import RecordKinds
+from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.store import LOCK_S, CommitResult
 from keystead.primitives.share import Share
+from keystead.storage import counting
 from keystead.storage.database import Selected
 from keystead.storage.errors import NotMigrated, duplicate_key_error, failed_write_error, unavailable
 from keystead.storage.rows import Outcome, Row, Rows, by_table
 from keystead.storage.sqlite.connection import DatabaseFile, error_for_caller
-from keystead.storage.sqlite.file_lock import FileLock
 from keystead.storage.statements import Dialect, Reads, SqliteStatements, Statement, sqlite_statements
 from keystead.storage.tables import tables_of
+
+_POLL_S = 0.005
+
+
+class FileLock:
+    """A lock file beside the database. The operating system releases the lock when its process ends."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._path = database.with_name(f"{database.name}-lock")
+        self._owners = 0
+
+    @asynccontextmanager
+    async def lock(self, wait_s: float) -> AsyncIterator[None]:
+        """Lock the file. After `wait_s` seconds continue without the lock, because its owner may be suspended.
+
+        Raises Unavailable if there is no database, or if the lock file cannot be created.
+        """
+        with self._open() as file:  # closing it releases the lock
+            deadline_s = asyncio.get_running_loop().time() + wait_s
+            while (  # noqa: ASYNC110 (another process releases the lock, so nothing here can wait for an event)
+                not _try_lock(file, fcntl.LOCK_EX) and asyncio.get_running_loop().time() < deadline_s
+            ):
+                await asyncio.sleep(random.uniform(0, _POLL_S))  # noqa: S311 (not a secret)
+            self._owners += 1
+            try:
+                yield
+            finally:
+                self._owners -= 1
+
+    def is_locked_by_another_process(self) -> bool:
+        """Whether another process has locked the file now. Any thread may call this."""
+        if self._owners:
+            return False
+        try:
+            file = self._path.open("rb")
+        except OSError:  # no process has taken it yet
+            return False
+        with file:
+            return not _try_lock(file, fcntl.LOCK_SH)
+
+    def _open(self) -> IO[bytes]:
+        if not self._database.exists():
+            raise unavailable("has no file")
+        try:
+            return self._path.open("ab")
+        except OSError:
+            raise unavailable("cannot be locked") from None
+
+
+def _try_lock(file: IO[bytes], mode: int) -> bool:
+    try:
+        fcntl.flock(file, mode | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
 
 ResultT = TypeVar("ResultT")
 
@@ -120,7 +181,10 @@ def _write_rows(rows: Rows, connection: sqlite3.Connection, sql: SqliteStatement
         for swap in swaps:
             if connection.execute(statement.sql, statement.arguments(swap.parameters())).rowcount != 1:
                 return CommitResult.CONFLICT
-    inserted_by_table = by_table(rows.inserted)
+    counters = _counters(rows.counted, connection, sql)
+    if counters is None:
+        return CommitResult.CONFLICT
+    inserted_by_table = by_table([*rows.inserted, *counters])
     for table in sql.tables:
         if values := inserted_by_table.get(table.name):
             inserted = _insert(connection, sql.inserts[table.name], values)
@@ -139,6 +203,22 @@ def _write_rows(rows: Rows, connection: sqlite3.Connection, sql: SqliteStatement
         if row != (version.number, version.changed_by):
             return CommitResult.CONFLICT
     return CommitResult.COMMITTED
+
+
+def _counters(
+    additions: Sequence[Counted], connection: sqlite3.Connection, sql: SqliteStatements
+) -> list[tuple[str, Row]] | None:
+    """The rows of the counters after these additions. None if a decision relied on what does not hold."""
+    statement, rows = sql.reads.counters, list[tuple[str, Row]]()
+    for organization_id, counted in counting.by_organization(additions):
+        ids = msgspec.json.encode(counting.counter_ids(counted)).decode()
+        values = {"organization_id": organization_id, "ids": ids, "now_ms": counting.newest_ms(counted)}
+        known = counting.states(connection.execute(statement.sql, statement.arguments(values)).fetchall())
+        after = counting.rows_of_counters(organization_id, counted, known)
+        if after is None:
+            return None
+        rows += after
+    return rows
 
 
 def _insert(connection: sqlite3.Connection, inserts: dict[int, str], rows: Sequence[Row]) -> int:

@@ -17,7 +17,7 @@ import { plain } from "./forms.js";
 const SHOWN_ELSEWHERE = new Set([
   "get_active_policies", "get_api_keys", "get_oauth_providers", "get_wallet_authenticators", "list_activities", "list_policies", "list_policy_keywords",
   "list_policy_warnings", "list_private_key_tags", "list_private_keys", "list_smart_contract_interfaces", "list_user_tags",
-  "list_users", "list_wallet_accounts", "list_wallets",
+  "list_users", "list_velocity_controls", "list_wallet_accounts", "list_wallets",
 ]);
 
 /** Lists that are a part of another answer. */

@@ -151,3 +151,34 @@ WITH oldest AS MATERIALIZED (
 )
 DELETE FROM record
 WHERE organization_id = :organization_id AND (kind, id) IN (SELECT kind, id FROM oldest);
+
+-- name: counters
+-- Each counter with the first entry in its window at the time `now_ms`, or at the time of the counter if that is later.
+SELECT
+    counter.id, counter.at_ms, counter.total,
+    (
+        SELECT entry.at_ms FROM velocity_entry AS entry
+        WHERE counter.window_ms > 0
+            AND entry.organization_id = counter.organization_id AND entry.counter_id = counter.id
+            AND entry.at_ms > greatest(counter.at_ms, :now_ms::bigint) - counter.window_ms
+        ORDER BY entry.at_ms LIMIT 1
+    ),
+    (
+        SELECT entry.total_before FROM velocity_entry AS entry
+        WHERE counter.window_ms > 0
+            AND entry.organization_id = counter.organization_id AND entry.counter_id = counter.id
+            AND entry.at_ms > greatest(counter.at_ms, :now_ms::bigint) - counter.window_ms
+        ORDER BY entry.at_ms LIMIT 1
+    )
+FROM velocity_counter AS counter
+WHERE counter.organization_id = :organization_id AND counter.id = ANY(:ids);
+
+-- name: lock_counters
+SELECT id FROM velocity_counter
+WHERE organization_id = :organization_id AND id = ANY(:ids)
+ORDER BY id FOR UPDATE;
+
+-- name: insert_counter
+INSERT INTO velocity_counter (organization_id, id, at_ms, window_ms, total)
+VALUES (:organization_id, :id, 0, :window_ms, '0')
+ON CONFLICT DO NOTHING;

@@ -1,0 +1,7 @@
+export interface Distance {
+  days?: number;
+  hours?: number;
+  minutes?: number;
+  seconds?: number;
+  milliseconds?: number;
+}
