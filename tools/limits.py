@@ -24,7 +24,7 @@ _TEXT = Path(__file__).parent / "limits_page.md"
 
 PACKAGES = (
     "server", "stamps", "identities", "sessions", "operations", "pipeline", "policies", "organizations", "chains",
-    "describe", "delivery", "signer",
+    "describe", "delivery", "signer", "api",
 )  # fmt: skip
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\.(\w+)(?:\|(KiB|MiB))?\}\}")

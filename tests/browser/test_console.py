@@ -48,7 +48,20 @@ def console_server(data: Path, *options: str) -> Iterator[ConsoleServer]:
 
 
 @pytest.mark.parametrize(
-    "subject", ["logins", "approvals", "records", "forms", "policies", "development", "large", "markup", "lockout"]
+    "subject",
+    [
+        "logins",
+        "people",
+        "wallets",
+        "approvals",
+        "records",
+        "forms",
+        "policies",
+        "development",
+        "large",
+        "markup",
+        "lockout",
+    ],
 )
 def test_in_a_browser(subject: str, server: ConsoleServer, subtests: pytest.Subtests) -> None:
     script = str(HERE / "console" / f"{subject}.mjs")

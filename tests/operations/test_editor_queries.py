@@ -107,6 +107,38 @@ def test_whose_approvals_are_missing(root: Caller) -> None:
     assert described["missingApprovals"] == []
 
 
+NUMBERS: dict[str, tuple[str, int, list[int]]] = {
+    "one of three": ("approvers.filter(user, user.id in [{all}]).count() >= 2", 1, []),
+    "two of three": ("approvers.filter(user, user.id in [{all}]).count() >= 3", 2, []),
+    "all three": ("approvers.filter(user, user.id in [{all}]).count() >= 4", 3, []),
+    "the first, and one of the others": (
+        "approvers.any(user, user.id == '{first}') && approvers.filter(user, user.id in [{all}]).count() >= 3",
+        2,
+        [0],
+    ),
+}
+
+
+@pytest.mark.parametrize(("consensus", "count", "required"), NUMBERS.values(), ids=NUMBERS)
+def test_how_many_approvals_are_missing(root: Caller, consensus: str, count: int, required: list[int]) -> None:
+    """The asker counts, too: its own approval is the first."""
+    asking, *others = [root.new_user() for _ in range(4)]
+    named = ", ".join(f"'{each.user_id}'" for each in (asking, *others))
+    policy = {
+        "policyName": unique("some"),
+        "effect": "EFFECT_ALLOW",
+        "condition": "activity.kind == 'CREATE_USER_TAG'",
+        "consensus": consensus.replace("{all}", named).replace("{first}", others[0].user_id),
+    }
+    made = root.result("create_policy", policy)
+    waiting = answered(asking.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []}))["activity"]
+    [described] = root.asked("describe_activities", activityIds=[waiting["id"]])["activityDescriptions"]
+    by_policy, _ = described["missingApprovals"]
+    assert by_policy["userIds"] == [each.user_id for each in others]
+    assert (by_policy["count"], by_policy["requiredUserIds"]) == (count, [others[at].user_id for at in required])
+    root.submitted("delete_policies", {"policyIds": [made["policyId"]]})
+
+
 def test_the_user_of_an_authentication_proxy_approves_nothing(sqlite_server: Server) -> None:
     parent = sqlite_server.caller
     asking, approving = parent.new_user(), parent.new_user()

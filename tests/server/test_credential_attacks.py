@@ -48,6 +48,24 @@ def test_the_key_of_a_sibling_sub_organization_is_not_taken(attack: Attack, call
     assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
 
 
+AT_THE_PARENT: dict[str, Attack] = {
+    **WITH_A_KEY,
+    "stamp_login": lambda attacker, key: ("stamp_login", {"publicKey": key}),
+}
+
+
+@pytest.mark.parametrize("attack", AT_THE_PARENT.values(), ids=AT_THE_PARENT)
+def test_a_user_of_the_parent_does_not_take_the_key_of_a_sub_organization(attack: Attack, caller: Caller) -> None:
+    """Whose owner logs in at the parent, and would be logged in as that user of the parent."""
+    owner = new_sub_organization(caller)
+    operation, parameters = attack(caller, owner.key.public_key)
+    status, message = refusal(caller.submit(operation, parameters))
+    held = f"credential {owner.key.public_key} is held in another sub-organization"
+    assert (status, held in message) == (400, True)
+    by_parent = owner.with_key(owner.key, organization_id=caller.organization_id)
+    assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
+
+
 WITH_A_PASSKEY: dict[str, Attack] = {
     "create_authenticators": lambda attacker, passkey: (
         "create_authenticators",
@@ -111,6 +129,19 @@ def test_nobody_signs_up_with_anothers_credential(caller: Caller) -> None:
             assert response.json()["details"][0]["turnkeyErrorCode"] == "CREDENTIAL_CONFLICT"
     by_parent = owner.with_key(owner.key, organization_id=caller.organization_id)
     assert by_parent.asked("whoami")["organizationId"] == owner.organization_id
+
+
+def test_nobody_signs_up_with_anothers_id_token(caller: Caller) -> None:
+    """Which is on record, where users of the parent read it. Its owner's next login would find two accounts."""
+    config_id, provider = new_proxy(caller, allowedAuthMethods=["oauth"]), provider_by_token(unique("subject"))
+    owner = ask(caller, config_id, "signup", **sign_up(oauthProviders=[provider])).json()["organizationId"]
+    key = api_key_params(generate_api_key().public_key)
+    for claimed in ([], [key]):
+        stolen = sign_up(apiKeys=claimed, oauthProviders=[provider])
+        status, message = refusal(ask(caller, config_id, "signup", **stolen))
+        assert (status, "is held in another sub-organization" in message) == (400, True), message
+    asked = {"filterType": "OIDC_TOKEN", "filterValue": provider["oidcToken"]}
+    assert ask(caller, config_id, "account", **asked).json()["organizationId"] == owner
 
 
 def test_a_parents_user_may_give_one_key_to_two_sub_organizations(caller: Caller) -> None:

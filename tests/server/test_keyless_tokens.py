@@ -133,3 +133,25 @@ def test_the_newest_sign_up_takes_no_token_without_a_key(codes: Codes) -> None:
     status, message = refusal(signed_up(codes, address, token, SIGN_UP_V8))
     assert (status, "it names no key; this version needs a token of" in message) == (400, True), message
     answered(signed_up(codes, address, token, SIGN_UP_V7))
+
+
+def test_a_request_with_a_token_without_a_key_does_not_wait(codes: Codes) -> None:
+    """While it waits, every user of the organization and of its parent could read the token and log in with it. So
+    it is with a code in plain text."""
+    address, user = an_address(), new_sub_organization(codes.caller)
+    other = user.new_user()
+    user.submitted("update_root_quorum", {"threshold": 2, "userIds": [user.user_id, other.user_id]})
+    asked = {"userId": user.user_id, "userEmail": address}
+    bearer = asked | {"verificationToken": token_of(verified(codes, address))}
+    status, message = refusal(user.submit("update_user_email", bearer))
+    assert (status, "cannot wait for approvals or proofs" in message) == (403, True), message
+    code = {"otpId": user.user_id, "otpCode": "ABCDEF"}
+    status, message = refusal(user.submit("verify_otp", code, type="ACTIVITY_TYPE_VERIFY_OTP"))
+    assert (status, "holds a one-time code" in message) == (403, True), message
+    bound = asked | {
+        "verificationToken": token_of(verified(codes, address, publicKey=generate_api_key().public_key))
+    }
+    waiting = answered(user.submit("update_user_email", bound, SDK_FORM))["activity"]
+    assert waiting["status"] == "ACTIVITY_STATUS_CONSENSUS_NEEDED"
+    listed = user.asked("list_activities", SDK_FORM)["activities"]
+    assert bearer["verificationToken"] not in str(listed)

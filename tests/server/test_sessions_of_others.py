@@ -23,7 +23,7 @@ from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.codes import Codes, outbox_of
 from tests.support.example_codes import code_params
 from tests.support.issuers import taking_tokens
-from tests.support.organization_fixtures import policy_params
+from tests.support.organization_fixtures import mfa_policy_params, policy_params
 from tests.support.people import Person, new_person, otp_login_params
 from tests.support.servers import bootstrap_installation, running
 
@@ -237,3 +237,25 @@ def test_an_authentication_proxy_begins_sessions_with_a_proof_alone(place: Place
     by_token = oauth_login(place, place.victim.caller)
     assert ask(place.codes.caller, place.proxy, "oauth_login", **by_token).status_code == 200
     assert len(sessions(place)) == len(before) + 2
+
+
+@pytest.mark.parametrize("by", ["a root user", "a user whom a policy allows it"])
+def test_nobody_of_the_organization_passes_the_mfa_policy_of_a_user(by: str, place: Place) -> None:
+    """The policy asks for the user's passkey, which neither of the two has."""
+    root = place.victim.caller
+    helpdesk, user = root.new_user(), root.new_user()
+    condition = "activity.kind == 'CREATE_READ_WRITE_SESSION'"
+    root.submitted("create_policy", policy_params(consensus=allowed_to(helpdesk), condition=condition))
+    caller = root if by == "a root user" else helpdesk
+    asked = {"userId": user.user_id, "targetPublicKey": bundles.point(bundles.fresh()).hex()}
+    caller.submitted("create_read_write_session", asked)
+    policy = mfa_policy_params(user.user_id, [{"type": "AUTHENTICATION_TYPE_PASSKEY"}]) | {"condition": condition}
+    root.submitted("create_mfa_policy", policy)
+    status, message = refusal(caller.submit("create_read_write_session", asked))
+    assert (status, f"an MFA policy of user {user.user_id} applies" in message) == (403, True), message
+    own = answered(user.submit("create_read_write_session", asked, SDK_FORM))["activity"]
+    assert own["status"] == "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED"
+
+
+def allowed_to(user: Caller) -> str:
+    return f"approvers.any(user, user.id == '{user.user_id}')"

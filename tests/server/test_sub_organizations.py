@@ -265,7 +265,8 @@ def holding(parent: Caller, public_key: str) -> Caller:
 
 
 def test_whoami_of_a_key_in_several(parent: Caller) -> None:
-    """None of them while there are two, the other once one is deleted, the parent's user once that has the key."""
+    """None of them while there are two, the other once one is deleted; the parent's user if that had the key
+    before."""
     key = generate_api_key()
     first, second = holding(parent, key.public_key), holding(parent, key.public_key)
     anywhere = parent.with_key(key)
@@ -276,9 +277,14 @@ def test_whoami_of_a_key_in_several(parent: Caller) -> None:
     first.submitted("delete_sub_organization", {"deleteWithoutExport": True})
     answer = anywhere.asked("whoami")
     assert (answer["organizationId"], answer["userId"]) == (second.organization_id, second.user_id)
-    parent.submitted("create_api_keys", {"userId": parent.user_id, "apiKeys": [api_key_params(key.public_key)]})
-    assert anywhere.asked("whoami")["userId"] == parent.user_id
-    assert second.with_key(key).asked("whoami")["userId"] == second.user_id
+    asked = {"userId": parent.user_id, "apiKeys": [api_key_params(key.public_key)]}
+    assert refusal(parent.submit("create_api_keys", asked))[0] == 400
+    of_both = generate_api_key()
+    asked = {"userId": parent.user_id, "apiKeys": [api_key_params(of_both.public_key)]}
+    parent.submitted("create_api_keys", asked)
+    third = holding(parent, of_both.public_key)
+    assert parent.with_key(of_both).asked("whoami")["userId"] == parent.user_id
+    assert third.with_key(of_both).asked("whoami")["userId"] == third.user_id
 
 
 def test_a_key_of_both_acts_as_the_sub_organizations_user(parent: Caller) -> None:

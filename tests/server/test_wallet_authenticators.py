@@ -114,6 +114,16 @@ def test_a_wallet_is_one_users_among_siblings(chain: str, kit: WalletKit) -> Non
     answered(attach(new_sub_organization(kit.parent), elsewhere | {"verificationToken": token}))
 
 
+def test_a_user_of_the_parent_does_not_take_the_wallet_of_a_sub_organization(kit: WalletKit) -> None:
+    """Neither for an own account, which its owner would be logged in to, nor with a token."""
+    wallet, key = new_wallet(), generate_api_key()
+    owner, attacker = kit.account_of(wallet), kit.parent.new_user()
+    for token in ({}, {"verificationToken": kit.token(wallet, generate_api_key())}):
+        status, message = refusal(attach(attacker, wallet_params(wallet, **token)))
+        assert (status, "is held in another sub-organization" in message) == (400, True), message
+    assert session_of(kit, kit.login(key, kit.proven(wallet, key)))["organization_id"] == owner.organization_id
+
+
 def test_the_parent_names_wallets_without_tokens(kit: WalletKit) -> None:
     """Also one wallet in two sub-organizations, which the wallet then finds by name only."""
     wallet, made = new_wallet(), []

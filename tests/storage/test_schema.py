@@ -198,8 +198,11 @@ def test_a_migration_that_stops_servers_stops_them_for_good(sql_folder: Path) ->
 def test_of_the_contacts_on_record_those_that_are_verified_find_accounts(database: str) -> None:
     """Migration 6, on a database as it was before."""
     executed(database, "UPDATE schema_version SET version = 5")
-    for added_later in ("record_count", "counted_version"):
-        executed(database, f"ALTER TABLE organization DROP COLUMN {added_later}")
+    for column in ("record_count", "counted_version"):
+        executed(database, f"ALTER TABLE organization DROP COLUMN {column}")
+    for table in ("velocity_counter", "velocity_entry", "refused_request"):
+        executed(database, f"DROP TABLE {table}")
+    executed(database, "DROP INDEX activity_by_time")
     for table_added_later in ("velocity_counter", "velocity_entry"):
         executed(database, f"DROP TABLE {table_added_later}")
     for kind, value in (

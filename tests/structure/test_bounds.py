@@ -16,6 +16,10 @@ BOUND = re.compile(r"_?[A-Z][A-Z0-9_]*_(MAX|MIN)(_[A-Z]+)?")
 CLIENTS = ("keystead.cli.", "keystead.client.")
 
 NO_CALLER_MEETS = {
+    "server.authentication._HOLDERS_MAX": "organizations in which a passkey is looked for",
+    "server.refused_requests.REASON_MAX": "how much of a reason the list of refused requests shows",
+    "server.refused_requests.RECORDED_MAX": "beyond it, refused requests are only counted",
+    "server.refused_requests.WAITING_MAX": "refusals that wait to be written",
     "server.console.link.LINKS_MAX": "links of one development server",
     "api.choices.ALL_SHOWN_MAX": "how many words a refusal shows",
     "api.choices.CHARACTERS_MAX": "longer words are compared with no other",

@@ -7,7 +7,9 @@ real.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar, assert_never
@@ -36,9 +38,10 @@ from keystead.organizations.lookups import (
     user_lookups,
 )
 from keystead.organizations.organization import Organization, apply
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.velocity.counters import CounterState
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Changes, Commit, CommitResult, Page
+from keystead.pipeline.store import ActivityCount, Changes, Commit, CommitResult, Page
 from tests.support.memory_counters import after, counter_in
 
 Item = TypeVar("Item")
@@ -198,6 +201,7 @@ class MemoryStore:
         self.accounts = MemoryAccounts(self)
         self.attached = MemoryAttached(self)
         self.suborganizations = MemorySuborganizations(self)
+        self.refused_requests = NoRefusedRequests()
 
     async def pause(self) -> None:
         for _ in range(self._turns()):
@@ -277,6 +281,25 @@ class MemoryStore:
         await self.pause()
         return found
 
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        await self.pause()
+        found = [
+            id_
+            for id_, lookups in self.database.lookups.items()
+            if any(one.kind is kind and one.value == value for one in lookups)
+        ]
+        return sorted(found)[:limit]
+
+
+class NoRefusedRequests:
+    """Implements `pipeline.store.RefusedRequestReads`. No test of the pipeline records refusals."""
+
+    async def page(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
+        return []
+
+    async def counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
+        return [0 for _ in bounds_ms[1:]]
+
 
 class MemoryActivities:
     """Implements `pipeline.store.ActivityReads`."""
@@ -310,6 +333,18 @@ class MemoryActivities:
     async def evaluations(self, organization_id: str, activity_id: str) -> list[Evaluation]:
         every = self._database.evaluations.get(organization_id, [])
         return [one for one in every if one.activity_id == activity_id]
+
+    async def counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
+        await self._pause()
+        counted = Counter(
+            (period, one.type, one.status)
+            for one in self._database.activities.get(organization_id, {}).values()
+            for period, (start, end) in enumerate(itertools.pairwise(bounds_ms))
+            if one.status in statuses and start <= one.created_at_ms < end
+        )
+        return [ActivityCount(*key, count) for key, count in counted.items()]
 
 
 class MemoryAttached:

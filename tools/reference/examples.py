@@ -60,7 +60,9 @@ def running_server() -> Iterator[Caller]:
         folder = Path(name)
         migrate(f"sqlite:///{folder / 'data.db'}")
         database = SqliteDatabase(folder / "data.db")
-        with running(bootstrap_installation(database, mode="dev"), folder / "log", taking_tokens(folder)) as server:
+        # Refusals are written once a second, so an example would list others each time.
+        settings = {**taking_tokens(folder), "refused_requests_days": 0}
+        with running(bootstrap_installation(database, mode="dev"), folder / "log", settings) as server:
             yield server.caller
         database.close()
 

@@ -26,6 +26,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     - `before_session`: clients send it before they have a session. A user of a sub-organization may therefore name
       the parent organization, and attested stamps are accepted.
     - `for_recovery`: a recovery key may stamp it.
+    - `in_any_organization`: a request that a passkey stamps may name ANY_ORGANIZATION.
     - `is_own`: the public API has no such path.
     - `results`: the results of its activities, by the member of `result` that holds each.
     """
@@ -40,6 +41,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     activity_types: tuple[str, ...] = ()
     before_session: bool = False
     for_recovery: bool = False
+    in_any_organization: bool = False
     is_own: bool = False
     results: Mapping[str, type[msgspec.Struct]] = {}
 

@@ -21,6 +21,9 @@ class ServiceError(Exception):
     grpc_code: ClassVar[int] = 13
     default_machine_code: ClassVar[str] = "INTERNAL"
 
+    sender_id: str = ""
+    """The user whose credential stamped the refused request, if the credential is known and may not be used."""
+
     def __init__(
         self,
         message: str,

@@ -6,15 +6,14 @@ The same structs are in requests, in answers and at rest. Here: their form. Not 
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import Meta
 
+from keystead.api.bounds import THRESHOLD_DIGITS_MAX
 from keystead.api.enums import AggregationMethod, AggregationOperator
 from keystead.api.parameters import OneOf, RequestStruct, ShortText
 from keystead.api.records import Timestamp, Wire
-
-THRESHOLD_DIGITS_MAX: Final = 38
 
 _DECIMAL = r"^[0-9]{1,38}(\.[0-9]{1,18})?\Z"
 _SECONDS = r"^[1-9][0-9]{0,9}\Z"

@@ -113,6 +113,7 @@ ACTIVITY_TYPES = {
 QUERIES = (
     "check_ip_allowlist",
     "check_policy",
+    "count_activities",
     "describe_activities",
     "explain_policy",
     "get_active_policies",
@@ -146,12 +147,15 @@ QUERIES = (
     "list_app_proofs",
     "list_auth_proxy_configs",
     "list_email_events",
+    "list_invitations",
+    "list_named_suborgs",
     "list_oauth2_credentials",
     "list_policies",
     "list_policy_keywords",
     "list_policy_warnings",
     "list_private_key_tags",
     "list_private_keys",
+    "list_refused_requests",
     "list_secrets",
     "list_smart_contract_interfaces",
     "list_suborgs",
@@ -216,6 +220,28 @@ class Operations(Calls):
                 "condition": condition,
                 "consensus": consensus,
                 "time": time,
+            },
+        )
+
+    def count_activities(
+        self,
+        *,
+        bounds_ms: Sequence[int],
+        filter_by_status: Sequence[shapes.ActivityStatus] | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.CountActivitiesResponse:
+        """How many activities and refused requests there are in each of several periods.
+
+        `bounds_ms`: milliseconds since the epoch, rising. A period begins at each bound, and ends before the next.
+        Without `filter_by_status`, activities of every status count.
+        """
+        return self._query(
+            "count_activities",
+            shapes.CountActivitiesResponse,
+            organization_id,
+            {
+                "boundsMs": bounds_ms,
+                "filterByStatus": filter_by_status,
             },
         )
 
@@ -777,6 +803,42 @@ class Operations(Calls):
             },
         )
 
+    def list_invitations(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListInvitationsResponse:
+        """People who were asked to join and have not accepted yet."""
+        return self._query(
+            "list_invitations",
+            shapes.ListInvitationsResponse,
+            organization_id,
+            {},
+        )
+
+    def list_named_suborgs(
+        self,
+        *,
+        filter_type: str | None = None,
+        filter_value: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListNamedSuborgsResponse:
+        """Sub-organizations of the organization with their names, by page; the same as list_suborgs finds.
+
+        As in list_suborgs.
+        """
+        return self._query(
+            "list_named_suborgs",
+            shapes.ListNamedSuborgsResponse,
+            organization_id,
+            {
+                "filterType": filter_type,
+                "filterValue": filter_value,
+                "paginationOptions": pagination_options,
+            },
+        )
+
     def list_oauth2_credentials(
         self,
         *,
@@ -853,6 +915,25 @@ class Operations(Calls):
             shapes.ListPrivateKeysResponse,
             organization_id,
             {},
+        )
+
+    def list_refused_requests(
+        self,
+        *,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListRefusedRequestsResponse:
+        """Requests that were refused, newest first, by page.
+
+        `paginationOptions.after` may be the id of an entry that is no longer kept.
+        """
+        return self._query(
+            "list_refused_requests",
+            shapes.ListRefusedRequestsResponse,
+            organization_id,
+            {
+                "paginationOptions": pagination_options,
+            },
         )
 
     def list_secrets(
@@ -1147,7 +1228,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateInvitationsSubmitted:
-        """Record invitations. Nothing is sent."""
+        """Invite people by a link, which the server sends by e-mail, or which the sender hands over."""
         return self._submit(
             shapes.CreateInvitationsSubmitted,
             organization_id,
@@ -1646,7 +1727,7 @@ class Operations(Calls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteInvitationSubmitted:
-        """Delete an invitation."""
+        """Delete an invitation, with the user whom its link would have let in."""
         return self._submit(
             shapes.DeleteInvitationSubmitted,
             organization_id,
@@ -3210,6 +3291,28 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def count_activities(
+        self,
+        *,
+        bounds_ms: Sequence[int],
+        filter_by_status: Sequence[shapes.ActivityStatus] | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.CountActivitiesResponse:
+        """How many activities and refused requests there are in each of several periods.
+
+        `bounds_ms`: milliseconds since the epoch, rising. A period begins at each bound, and ends before the next.
+        Without `filter_by_status`, activities of every status count.
+        """
+        return await self._query(
+            "count_activities",
+            shapes.CountActivitiesResponse,
+            organization_id,
+            {
+                "boundsMs": bounds_ms,
+                "filterByStatus": filter_by_status,
+            },
+        )
+
     async def describe_activities(
         self,
         *,
@@ -3768,6 +3871,42 @@ class AsyncOperations(AsyncCalls):
             },
         )
 
+    async def list_invitations(
+        self,
+        *,
+        organization_id: str | None = None,
+    ) -> shapes.ListInvitationsResponse:
+        """People who were asked to join and have not accepted yet."""
+        return await self._query(
+            "list_invitations",
+            shapes.ListInvitationsResponse,
+            organization_id,
+            {},
+        )
+
+    async def list_named_suborgs(
+        self,
+        *,
+        filter_type: str | None = None,
+        filter_value: str | None = None,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListNamedSuborgsResponse:
+        """Sub-organizations of the organization with their names, by page; the same as list_suborgs finds.
+
+        As in list_suborgs.
+        """
+        return await self._query(
+            "list_named_suborgs",
+            shapes.ListNamedSuborgsResponse,
+            organization_id,
+            {
+                "filterType": filter_type,
+                "filterValue": filter_value,
+                "paginationOptions": pagination_options,
+            },
+        )
+
     async def list_oauth2_credentials(
         self,
         *,
@@ -3844,6 +3983,25 @@ class AsyncOperations(AsyncCalls):
             shapes.ListPrivateKeysResponse,
             organization_id,
             {},
+        )
+
+    async def list_refused_requests(
+        self,
+        *,
+        pagination_options: shapes.Pagination | None = None,
+        organization_id: str | None = None,
+    ) -> shapes.ListRefusedRequestsResponse:
+        """Requests that were refused, newest first, by page.
+
+        `paginationOptions.after` may be the id of an entry that is no longer kept.
+        """
+        return await self._query(
+            "list_refused_requests",
+            shapes.ListRefusedRequestsResponse,
+            organization_id,
+            {
+                "paginationOptions": pagination_options,
+            },
         )
 
     async def list_secrets(
@@ -4138,7 +4296,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.CreateInvitationsSubmitted:
-        """Record invitations. Nothing is sent."""
+        """Invite people by a link, which the server sends by e-mail, or which the sender hands over."""
         return await self._submit(
             shapes.CreateInvitationsSubmitted,
             organization_id,
@@ -4637,7 +4795,7 @@ class AsyncOperations(AsyncCalls):
         organization_id: str | None = None,
         generate_app_proofs: bool = False,
     ) -> shapes.DeleteInvitationSubmitted:
-        """Delete an invitation."""
+        """Delete an invitation, with the user whom its link would have let in."""
         return await self._submit(
             shapes.DeleteInvitationSubmitted,
             organization_id,

@@ -126,6 +126,8 @@ __all__ = [
     "CheckPolicyResponse",
     "ClientSignature",
     "Config",
+    "CountActivitiesResponse",
+    "CountedActivities",
     "CreateApiKeysResult",
     "CreateApiKeysSubmitted",
     "CreateApiOnlyUsersResult",
@@ -308,12 +310,15 @@ __all__ = [
     "ListAppProofsResponse",
     "ListAuthProxyConfigsResponse",
     "ListEmailEventsResponse",
+    "ListInvitationsResponse",
+    "ListNamedSuborgsResponse",
     "ListOauth2CredentialsResponse",
     "ListPoliciesResponse",
     "ListPolicyKeywordsResponse",
     "ListPolicyWarningsResponse",
     "ListPrivateKeyTagsResponse",
     "ListPrivateKeysResponse",
+    "ListRefusedRequestsResponse",
     "ListSecretsResponse",
     "ListSmartContractInterfacesResponse",
     "ListSuborgsResponse",
@@ -328,6 +333,7 @@ __all__ = [
     "MfaStatus",
     "MissingApprovals",
     "MnemonicLanguage",
+    "NamedSubOrganization",
     "Oauth2AuthenticateResult",
     "Oauth2AuthenticateSubmitted",
     "Oauth2Credential",
@@ -349,6 +355,7 @@ __all__ = [
     "Pagination",
     "PathFormat",
     "PayloadEncoding",
+    "PeriodCounts",
     "Phase",
     "Policy",
     "PolicyKeyword",
@@ -380,6 +387,7 @@ __all__ = [
     "SetOrganizationFeatureResult",
     "SetOrganizationFeatureSubmitted",
     "ShownIpAllowlist",
+    "ShownRefusal",
     "SignRawPayloadResult",
     "SignRawPayloadSubmitted",
     "SignRawPayloadsResult",
@@ -518,6 +526,29 @@ class CheckPolicyResponse(Wire, frozen=True):
     warnings: tuple[PolicyWarningRecord, ...]
 
 
+class CountedActivities(Wire, frozen=True):
+    """How many activities have this type and this status."""
+
+    activity_type: str
+    status: ActivityStatus
+    count: int
+
+
+class PeriodCounts(Wire, frozen=True):
+    """What was submitted in one period. `refused_requests`: how many requests were refused in it, of those that are
+    still on record.
+    """
+
+    activities: tuple[CountedActivities, ...]
+    refused_requests: int
+
+
+class CountActivitiesResponse(Wire, frozen=True):
+    """One entry for each period, in order."""
+
+    periods: tuple[PeriodCounts, ...]
+
+
 class DescribedFact(Wire, frozen=True):
     """`text` may have several lines. It may hold what other people typed."""
 
@@ -526,14 +557,18 @@ class DescribedFact(Wire, frozen=True):
 
 
 class MissingApprovals(Wire, frozen=True):
-    """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users whose further approval counts, at most a hundred. `count`: how many
-    of them must approve; absent for a policy, whose consensus expression decides.
+    """One way in which the activity could be allowed.
+
+    - `policy_id`: the policy that waits, absent for the root quorum.
+    - `user_ids`: users whose further approval counts, at most a hundred.
+    - `count`: how many of them must approve; absent for a consensus that no number describes.
+    - `required_user_ids`: those of them who must approve in any case, if others must, too.
     """
 
     user_ids: tuple[str, ...]
     policy_id: str | None = None
     count: int | None = None
+    required_user_ids: tuple[str, ...] = ()
 
 
 class DescribedActivity(Wire, frozen=True):
@@ -677,7 +712,9 @@ class GetOauthProvidersResponse(Wire, frozen=True):
 
 
 class InvitationRecord(Wire, frozen=True):
-    """An invitation in the form of the API. `status` is always CREATED: nobody can accept an invitation here."""
+    """An open invitation. `user_id`: the user who accepts it by a link that is valid until `expires_at`; both are
+    absent if it has no link. `status` is always CREATED: an accepted invitation is deleted.
+    """
 
     invitation_id: str
     receiver_user_name: str
@@ -688,6 +725,8 @@ class InvitationRecord(Wire, frozen=True):
     created_at: Timestamp
     updated_at: Timestamp
     sender_user_id: str
+    user_id: str | None = None
+    expires_at: Timestamp | None = None
 
 
 class Quorum(Wire, frozen=True):
@@ -952,6 +991,23 @@ class ListEmailEventsResponse(Wire, frozen=True):
     email_events: tuple[EmailEvent, ...]
 
 
+class ListInvitationsResponse(Wire, frozen=True):
+    invitations: tuple[InvitationRecord, ...]
+
+
+class NamedSubOrganization(Wire, frozen=True):
+    """`user_count`: how many users it has."""
+
+    organization_id: str
+    name: str
+    user_count: int
+    created_at: Timestamp
+
+
+class ListNamedSuborgsResponse(Wire, frozen=True):
+    sub_organizations: tuple[NamedSubOrganization, ...]
+
+
 class ListOauth2CredentialsResponse(Wire, frozen=True):
     oauth2_credentials: tuple[Oauth2Credential, ...]
 
@@ -986,6 +1042,35 @@ class ListPrivateKeyTagsResponse(Wire, frozen=True):
 
 class ListPrivateKeysResponse(Wire, frozen=True):
     private_keys: tuple[PrivateKey, ...]
+
+
+class ShownRefusal(Wire, frozen=True):
+    """A request that was refused.
+
+    - `user_id`, `user_name`: the user whose credential stamped it, with the name of that time.
+    - `operation`: the last part of the path. `status`: of HTTP. `code`: the turnkeyErrorCode, or "".
+    - `request_id`: as in the answer and in the log. `activity_id`: under which get_policy_evaluations finds the
+      decision; "" if policies did not decide.
+    - `address`: that the request came from.
+    - `count`: 1; or more for an entry without a user, which stands for requests that were not recorded one by one.
+    """
+
+    id: str
+    at: Timestamp
+    count: int
+    user_id: str
+    user_name: str
+    operation: str
+    status: int
+    code: str
+    reason: str
+    request_id: str
+    activity_id: str
+    address: str
+
+
+class ListRefusedRequestsResponse(Wire, frozen=True):
+    refused_requests: tuple[ShownRefusal, ...]
 
 
 class KeyValue(Wire, frozen=True):
@@ -1096,11 +1181,17 @@ class CreateAuthenticatorsResult(Wire, frozen=True):
 
 
 class InvitationParams(Wire, frozen=True):
+    """`public_key`: the key of a link that the sender hands over, P-256, compressed, in hex. Without it, the server
+    makes a link and sends it by e-mail. `expiration_seconds`: how long the link is valid.
+    """
+
     receiver_user_name: str
     receiver_user_email: str
     receiver_user_tags: tuple[str, ...]
     access_type: AccessType
     sender_user_id: str
+    public_key: str | None = None
+    expiration_seconds: str | None = None
 
 
 class CreateInvitationsResult(Wire, frozen=True):
@@ -1724,7 +1815,7 @@ class CreateAuthenticatorsSubmitted(Submitted[CreateAuthenticatorsResult]):
 
 
 class CreateInvitationsSubmitted(Submitted[CreateInvitationsResult]):
-    """Record invitations. Nothing is sent."""
+    """Invite people by a link, which the server sends by e-mail, or which the sender hands over."""
 
     operation = "create_invitations"
     activity_type = "ACTIVITY_TYPE_CREATE_INVITATIONS"
@@ -2074,7 +2165,7 @@ class DeleteAuthenticatorsSubmitted(Submitted[DeleteAuthenticatorsResult]):
 
 
 class DeleteInvitationSubmitted(Submitted[DeleteInvitationResult]):
-    """Delete an invitation."""
+    """Delete an invitation, with the user whom its link would have let in."""
 
     operation = "delete_invitation"
     activity_type = "ACTIVITY_TYPE_DELETE_INVITATION"

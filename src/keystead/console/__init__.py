@@ -59,10 +59,12 @@ class OidcLogin(msgspec.Struct, frozen=True):
 
 
 class ConsoleLogins(msgspec.Struct, frozen=True, rename="camel"):
-    """How people without a passkey or key log in. `auth_proxy_id`: the authentication proxy; "" for none."""
+    """How people without a passkey or key log in. `auth_proxy_id`: the authentication proxy; "" for none.
+    `invites_by_email`: the server sends the links of invitations."""
 
     auth_proxy_id: str = ""
     oidc: tuple[OidcLogin, ...] = ()
+    invites_by_email: bool = False
 
 
 def console_files(*, is_development: bool, logins: ConsoleLogins) -> Mapping[str, ConsoleFile]:

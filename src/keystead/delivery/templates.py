@@ -1,4 +1,4 @@
-"""The text of messages: one-time codes by e-mail and SMS, credential bundles by e-mail.
+"""The text of messages: one-time codes by e-mail and SMS, credential bundles and invitations by e-mail.
 
 Here: the default texts, and the documented placeholders `%s` and `{{.OtpCode}}`. Pure. Values from a caller are
 always text: they are escaped in HTML, and line breaks in a subject or an address are refused. Not here: sending.
@@ -102,6 +102,21 @@ def bundle_email(branding: Branding, bundle: str, lasts_s: int, *, purpose: str)
     )
 
 
+def invitation_email(branding: Branding, link: str, lasts_s: int, *, sender: str) -> EmailContent:
+    """The e-mail with the link of an invitation. `sender`: the name of who invites, or ""."""
+    who = f"{sender} invites you" if sender else "You are invited"
+    lead = f"{who} to {branding.app_name}. Open this link to create a passkey, with which you log in from then on:"
+    notice = (
+        f"The link works once, and is valid for {_days(lasts_s)}. Give it to nobody. If you do not know what this "
+        "is about, ignore this message."
+    )
+    return EmailContent(
+        subject=f"Your invitation to {branding.app_name}",
+        text=f"{lead}\n\n{link}\n\n{notice}\n",
+        html=_page(branding, [f"<p>{html.escape(lead)}</p>", _anchor(link, "Accept"), f"<p>{notice}</p>"]),
+    )
+
+
 def code_sms(app_name: str, code: str, template: str | None) -> str:
     """The SMS with a one-time code. `template` has the placeholder `{{.OtpCode}}`. Raises InvalidRequest."""
     if template is None:
@@ -140,6 +155,15 @@ def _page(branding: Branding, parts: list[str]) -> str:
     return (
         f'<!doctype html><html lang="en"><body style="font-family:sans-serif">{logo}{"".join(parts)}</body></html>'
     )
+
+
+def _days(seconds: int) -> str:
+    """A long time, rounded down to its greatest unit."""
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= size:
+            count = seconds // size
+            return f"1 {unit}" if count == 1 else f"{count} {unit}s"
+    return f"{seconds} seconds"
 
 
 def _minutes(seconds: int) -> str:

@@ -19,6 +19,7 @@ from keystead.api.identifiers import UUID_PATTERN
 from keystead.chains.transaction import TransactionView
 from keystead.describe.description import ActivityDescription, Fact, Names
 from keystead.describe.fields import facts_of
+from keystead.describe.parameters import facts_of_parameters, value_in_words
 from keystead.describe.payloads import describe_payloads
 from keystead.describe.policy_changes import policy_after_update, policy_diff, policy_to_create
 from keystead.describe.token_calls import to_checksum_address
@@ -66,6 +67,10 @@ _NAME_MEMBERS: Final = (
     "name",
 )
 """Members of an intent with the name of what it creates, or with a new name."""
+
+
+_ITEM_NAMES: Final = ("userName", "receiverUserName", "privateKeyName", "sessionProfileName")
+"""Members of an item of a list with the name of what it creates."""
 
 
 def describe_activity(activity: Mapping[str, Any], names: Names) -> ActivityDescription:
@@ -281,16 +286,51 @@ def _recover_organization(intent: Intent, names: Names) -> ActivityDescription:
 
 
 def _by_parameters(kind: str, intent: Intent, names: Names) -> ActivityDescription:
-    words = kind.replace("_", " ").replace("SUB ORG", "SUB-ORG").capitalize()
-    subject = next((repr(intent[member]) for member in _NAME_MEMBERS if isinstance(intent.get(member), str)), "")
+    words = _WORDS.get(kind) or _kind_in_words(kind)
+    named = (intent[member] for member in _NAME_MEMBERS if isinstance(intent.get(member), str))
+    subject = next((repr(value_in_words(name)) for name in named), "")
     if not subject:
         subject = ", ".join(_known_names(intent, names))
     headline = f"{words} {subject}".strip()
     return ActivityDescription(
         headline=headline,
         what=headline[:1].lower() + headline[1:],
-        facts=tuple(facts_of(intent, "", names)),
+        facts=tuple(facts_of_parameters(intent, names)),
     )
+
+
+_ACRONYMS: Final = ("API", "OTP", "MFA", "IP", "ID")
+
+
+def _kind_in_words(kind: str) -> str:
+    words = kind.replace("SUB_ORG", "SUB-ORG").split("_")
+    text = " ".join(word if word in _ACRONYMS else word.lower() for word in words).replace("oauth", "OAuth")
+    return text[:1].upper() + text[1:]
+
+
+_WORDS: Final = {
+    "CREATE_API_KEYS": "Add an API key for",
+    "DELETE_API_KEYS": "Delete an API key of",
+    "CREATE_AUTHENTICATORS": "Add a passkey for",
+    "DELETE_AUTHENTICATORS": "Delete a passkey of",
+    "CREATE_INVITATIONS": "Invite",
+    "RECOVER_USER": "Make a passkey with the link that was sent to",
+    "CREATE_MFA_POLICY": "Create MFA policy",
+    "UPDATE_MFA_POLICY": "Update MFA policy",
+    "DELETE_MFA_POLICY": "Delete MFA policy",
+    "STAMP_LOGIN": "Log in",
+    "OTP_LOGIN": "Log in with a one-time code",
+    "OAUTH_LOGIN": "Log in with an account elsewhere",
+    "INIT_OTP": "Send a one-time code",
+    "VERIFY_OTP": "Check a one-time code",
+    "SET_ORGANIZATION_FEATURE": "Turn on a feature of the organization",
+    "REMOVE_ORGANIZATION_FEATURE": "Turn off a feature of the organization",
+    "REMOVE_IP_ALLOWLIST": "Remove an IP allow-list",
+    "ENABLE_AUTH_PROXY": "Turn on an authentication proxy",
+    "UPDATE_AUTH_PROXY_CONFIG": "Change an authentication proxy",
+    "DISABLE_AUTH_PROXY": "Turn off an authentication proxy",
+}
+"""Kinds that are not called by their name in the API."""
 
 
 def _known_names(intent: Intent, names: Names) -> list[str]:
@@ -300,8 +340,8 @@ def _known_names(intent: Intent, names: Names) -> list[str]:
         for value in member if isinstance(member, list | tuple) else (member,):
             if isinstance(value, str) and value in names.of_ids:
                 known.append(repr(names.of_ids[value]))
-            elif isinstance(value, Mapping) and isinstance(value.get("userName"), str):
-                known.append(repr(value["userName"]))
+            elif isinstance(value, Mapping):
+                known += [repr(value[name]) for name in _ITEM_NAMES if isinstance(value.get(name), str)]
     return known[:3] + (["…"] if len(known) > 3 else [])
 
 

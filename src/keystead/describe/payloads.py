@@ -20,6 +20,7 @@ from keystead.describe.amounts import network_name, unknown_or
 from keystead.describe.description import ActivityDescription, Fact
 from keystead.describe.ethereum import chain_of_authorization, describe_ethereum, shortened_hex
 from keystead.describe.fields import facts_of, truncated
+from keystead.describe.parameters import value_in_words
 from keystead.describe.token_calls import to_checksum_address
 from keystead.primitives.unreadable import Unreadable, known
 
@@ -189,5 +190,4 @@ def unreadable(what: str, text: str, refused: ServiceError) -> ActivityDescripti
 
 
 def _encoding(encoding: str, hash_function: str) -> str:
-    shown = encoding.removeprefix("PAYLOAD_ENCODING_")
-    return f"{shown}, hash function {hash_function.removeprefix('HASH_FUNCTION_')}"
+    return f"{value_in_words(encoding)}; hash function: {value_in_words(hash_function)}"

@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401 - the modules declare operations when they are imported
 import keystead.operations.activities
+import keystead.operations.activity_counts
 import keystead.operations.activity_descriptions
 import keystead.operations.auth_proxy.auth_proxies
 import keystead.operations.logins.email_auth
@@ -21,6 +22,7 @@ import keystead.operations.organizations.operator_recovery
 import keystead.operations.organizations.organization_data
 import keystead.operations.organizations.organization_settings
 import keystead.operations.organizations.organizations
+import keystead.operations.organizations.sub_organization_names
 import keystead.operations.organizations.sub_organizations
 import keystead.operations.organizations.webhook_endpoints
 import keystead.operations.policies.active_policies
@@ -30,6 +32,7 @@ import keystead.operations.policies.policy_explanations
 import keystead.operations.policies.policy_trials
 import keystead.operations.policies.policy_warnings
 import keystead.operations.policies.velocity_controls
+import keystead.operations.refused_requests
 import keystead.operations.users.api_keys
 import keystead.operations.users.authenticators
 import keystead.operations.users.invitations

@@ -7,7 +7,7 @@ Not here: the descriptions (`keystead.describe`).
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -26,6 +26,7 @@ from keystead.describe.activity import describe_activity, intent_of, mentioned_i
 from keystead.describe.description import ActivityDescription, Fact, Names
 from keystead.operations import bounds
 from keystead.operations.activities import recorded_bytes, shown_activity
+from keystead.operations.approvals_needed import Needed, approvals_needed
 from keystead.operations.declare import Reading, query
 from keystead.operations.wallets.signing import interfaces_of
 from keystead.organizations.kinds.auth_proxies import AuthProxies
@@ -47,13 +48,18 @@ from keystead.primitives.share import Work
 
 
 class MissingApprovals(Wire, frozen=True):
-    """One way in which the activity could be allowed. `policy_id`: the policy that waits, absent for the root
-    quorum. `user_ids`: users whose further approval counts, at most a hundred. `count`: how many
-    of them must approve; absent for a policy, whose consensus expression decides."""
+    """One way in which the activity could be allowed.
+
+    - `policy_id`: the policy that waits, absent for the root quorum.
+    - `user_ids`: users whose further approval counts, at most a hundred.
+    - `count`: how many of them must approve; absent for a consensus that no number describes.
+    - `required_user_ids`: those of them who must approve in any case, if others must, too.
+    """
 
     user_ids: tuple[str, ...]
     policy_id: str | None = None
     count: int | None = None
+    required_user_ids: tuple[str, ...] = ()
 
 
 def missing_approvals(basis: DecisionBasis) -> tuple[MissingApprovals, ...]:
@@ -90,8 +96,26 @@ def _by_policies(
             continue
         user_ids = _counted_users(organization, approving, waiting[policy.id], policy.consensus)
         if user_ids:
-            ways.append(MissingApprovals(policy_id=policy.id, user_ids=user_ids))
+            needed = _needed(user_ids, waiting[policy.id], policy.consensus)
+            ways.append(
+                MissingApprovals(
+                    policy_id=policy.id,
+                    user_ids=user_ids,
+                    count=None if needed is None else needed.count,
+                    required_user_ids=() if needed is None else needed.required,
+                )
+            )
     return ways
+
+
+def _needed(
+    user_ids: Sequence[str], evaluator: PolicyEvaluator, consensus: CompiledExpression | None
+) -> Needed | None:
+    """How many of these users must approve; None if no number describes it, or if finding out takes too long."""
+    if consensus is None:
+        return None
+    needed = approvals_needed(user_ids, lambda chosen: evaluator.is_met_with(consensus, chosen))
+    return None if evaluator.has_no_counting_steps_left else needed
 
 
 def _by_root_quorum(quorum: RootQuorum, approving: Collection[str]) -> list[MissingApprovals]:

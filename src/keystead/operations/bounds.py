@@ -71,3 +71,11 @@ VERIFICATION_TOKEN_LIFE_MAX_S: Final[
         Bound("seconds", "A stolen token is of use for as long."),
     ]
 ] = 86_400
+
+COUNTED_PERIODS_MAX: Final[
+    Annotated[int, Bound("periods", "Each is a walk of an index for each status of activities.")]
+] = 400
+
+INVITATION_LASTS_MAX_S: Final[
+    Annotated[int, Bound("seconds", "Until then, who has the link can become the user.")]
+] = 2_592_000

@@ -20,6 +20,7 @@ from keystead.organizations.contacts.sending_windows import SendingWindow
 from keystead.organizations.contacts.used_tokens import UsedToken
 from keystead.organizations.kinds.data_key import Sealed
 from keystead.organizations.lookups import Lookup, account_lookups
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.velocity.counters import VelocityCounter, VelocityEntry
 from keystead.organizations.webhooks.webhooks import WebhookDelivery, WebhookEvent, WebhookLease
 
@@ -164,6 +165,7 @@ ATTACHED_ROWS: tuple[type[AttachedRow], ...] = (
     WebhookLease,
     VelocityCounter,
     VelocityEntry,
+    RefusedRequest,
 )
 """Every kind of attached rows. A new kind is added here, and its table in a migration."""
 

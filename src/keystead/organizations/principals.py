@@ -58,6 +58,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
 
     - `public_key`: hex for an API key, base64url of the COSE key for a passkey.
     - `credential_id`: set for passkeys only.
+    - `organization_id`: set for a passkey, if the request names ANY_ORGANIZATION. The organization that has it.
     - `contact`, `identity`, `wallet`: one is set for attested stamps. What the token proves that attests the key.
     - `session_digest`: set if the request has the text of a read-only session instead of a stamp.
     - `signature`, `scheme`: for the vote that the stamp casts.
@@ -72,6 +73,7 @@ class ProvenKey(msgspec.Struct, frozen=True, kw_only=True):
     identity: ProvenIdentity | None = None
     wallet: ProvenWallet | None = None
     session_digest: str | None = None
+    organization_id: str | None = None
 
     @property
     def is_attested(self) -> bool:
@@ -151,8 +153,8 @@ def _principal_of_api_key(organization: Organization, proven: ProvenKey, now_ms:
     if api_key.credential.type not in proven.credential_types:
         if api_key.credential.type is CredentialType.RECOVER_USER_KEY_P256:
             raise PermissionDenied(
-                "this key was sent to recover a user: it stamps recover_user and opens nothing else; log in with "
-                "the passkey that recover_user registers"
+                "this key was sent to recover or invite a user: it stamps recover_user and opens nothing else; "
+                "log in with the passkey that recover_user registers"
             )
         raise Unauthenticated(
             f"could not verify api key signature: scheme {proven.scheme} does not fit an API key of type "

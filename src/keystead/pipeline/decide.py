@@ -8,18 +8,25 @@ execution (`execute`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
 
+from keystead.api.catalogue import Catalogue
 from keystead.api.enums import FINAL_STATUSES, ActivityStatus, FeatureName, VoteSelection
 from keystead.api.errors import NotFound, PermissionDenied
+from keystead.api.parameters import RequestStruct
 from keystead.api.records import Evaluation, Status, Timestamp, User, Wire
+from keystead.api.rendering import Form, rendered_activity
+from keystead.organizations.attached_rows import VersionedRow
 from keystead.organizations.ip_allowlists import check_source
 from keystead.organizations.organization import Organization, Put
 from keystead.organizations.principals import Principal, principal_in, unknown_key_error
+from keystead.organizations.webhooks import webhooks
+from keystead.organizations.webhooks.filters import filters_of
 from keystead.pipeline.activity import Event, RecordedActivity, chosen_by_developer
 from keystead.pipeline.authorization import (
     authorization_request,
@@ -29,6 +36,7 @@ from keystead.pipeline.authorization import (
     event_of,
     limits_by_policy,
 )
+from keystead.pipeline.bounds import EVENT_BYTES_MAX
 from keystead.pipeline.decision_basis import DecisionBasis, basis_of_activity, basis_of_submission, operation_of
 from keystead.pipeline.environment import Environment
 from keystead.pipeline.execute import commit_of, commit_of_refusal, execute
@@ -38,13 +46,13 @@ from keystead.pipeline.operation import UserProof
 from keystead.pipeline.organization_writer import Decided, MustBeFirst
 from keystead.pipeline.proofs import vote_of
 from keystead.pipeline.store import Commit, Store
-from keystead.pipeline.submission import Submission, SubmissionBody
+from keystead.pipeline.submission import Submission, SubmissionBody, view
 from keystead.pipeline.vote import decide_vote
-from keystead.pipeline.webhook_events import with_event
 from keystead.policies.added_credentials import policies_without_approval
 from keystead.policies.authorize import Verdict
 from keystead.policies.denial import denied
 from keystead.primitives.share import Work
+from keystead.sessions.verification_tokens import claimed_id_without_key
 
 
 def check_user_is_proven(basis: DecisionBasis) -> None:
@@ -234,6 +242,7 @@ async def decide_submission(
         check_waits_for_nobody(event, basis)
         check = partial(check_rules_of_users, basis, environment)
     if event is not Event.EXECUTED:
+        check_may_wait(basis.intent)
         return commit_of(activity, event, basis, evaluation, new_votes=activity.votes)
     return await execute(activity, basis, evaluation, environment, new_votes=activity.votes, check=check)
 
@@ -343,3 +352,109 @@ async def commit_of_operator(
     commit = await execute(activity, basis, evaluation, environment, new_votes=())
     assert commit.activity is not None
     return with_event(commit, commit.activity, None, (organization, parent), environment, now_ms)
+
+
+_READ_AFTER_MS = 600_000
+"""How long an event is kept after its deliveries were given up: an attempt may be in progress."""
+
+
+def with_event(
+    commit: Commit,
+    activity: RecordedActivity,
+    on_record: RecordedActivity | None,
+    holders: Sequence[Organization | None],
+    environment: Environment,
+    now_ms: int,
+) -> Commit:
+    """The commit, which also writes the event if its activity is new or has a new status.
+
+    `activity`: as the commit leaves it, `on_record`: as it was. `holders`: the organization and its parent, if it
+    has one. An event is written only if an endpoint of them wants it, with a delivery for each endpoint."""
+    if on_record is not None and on_record.status is activity.status:
+        return commit
+    wanted: list[tuple[str, str]] = []
+    for holder in holders:
+        if holder is not None and (
+            holder.webhook_endpoints.by_id.size or holder.profile.features.get(webhooks.FEATURE)
+        ):
+            wanted += [(endpoint_id, holder.id) for endpoint_id in _endpoints(activity, holder)]
+    if not wanted:
+        return commit
+    return replace(commit, rows=(*commit.rows, *_rows(activity, wanted, environment, now_ms)))
+
+
+def _rows(
+    activity: RecordedActivity, wanted: Sequence[tuple[str, str]], environment: Environment, now_ms: int
+) -> Iterator[VersionedRow]:
+    """The event, and a delivery for each of the endpoints, which are named with their organizations."""
+    settings = environment.settings.webhooks
+    row_id, event_id = webhooks.event_row_id(activity.id, activity.revision), environment.new_id()
+    give_up_at_ms = now_ms + settings.last_ms
+    form = Form.DOCUMENTED if settings.documented_form else Form.SDK
+    body = _body(activity, environment.catalogue, form)
+    yield webhooks.WebhookEvent(id=row_id, expires_at_ms=give_up_at_ms + _READ_AFTER_MS, body=body)
+    for endpoint_id, holder_id in wanted:
+        yield webhooks.WebhookDelivery(
+            endpoint_id=endpoint_id,
+            id=row_id,
+            organization_id=activity.organization_id,
+            endpoint_organization_id=holder_id,
+            event_id=event_id,
+            event_type=webhooks.ACTIVITY_UPDATES,
+            due_ms=now_ms,
+            give_up_at_ms=give_up_at_ms,
+            expires_at_ms=give_up_at_ms + _READ_AFTER_MS,
+            body_bytes=len(body),
+        )
+
+
+def _endpoints(activity: RecordedActivity, holder: Organization) -> Iterator[str]:
+    """The ids of the endpoints of one organization that want this event."""
+    for endpoint in holder.webhook_endpoints.values():
+        if endpoint.is_active and any(
+            subscription.event_type == webhooks.ACTIVITY_UPDATES
+            and subscription.is_active is not False
+            and filters_of(subscription.filters_json).matches(
+                activity.type, activity.status, activity.organization_id
+            )
+            for subscription in endpoint.subscriptions or ()
+        ):
+            yield endpoint.endpoint_id
+    if holder.profile.features.get(webhooks.FEATURE):
+        yield holder.id
+
+
+def _body(activity: RecordedActivity, catalogue: Catalogue, form: Form) -> bytes:
+    """The activity as get_activity shows it to somebody who may not vote on it."""
+    seen = view(activity, catalogue, "", may_vote=False, lacks_proofs=False)
+    body = rendered_activity(seen, form)
+    if len(body) > EVENT_BYTES_MAX:
+        votes = tuple(replace(vote, message="") for vote in seen.votes)
+        body = rendered_activity(replace(seen, votes=votes), form)
+    return body
+
+
+_CODE: Final = "otp_code"
+
+
+def check_may_wait(intent: RequestStruct) -> None:
+    """Raise PermissionDenied if an activity with this intent may not wait for approvals or proofs."""
+    if getattr(intent, _CODE, ""):
+        raise _refusal("a one-time code", "send it encrypted")
+    if any(claimed_id_without_key(text) is not None for text in _texts(msgspec.to_builtins(intent))):
+        raise _refusal("a verification token that names no key", "name a key in verify_otp")
+
+
+def _refusal(what: str, how: str) -> PermissionDenied:
+    return PermissionDenied(
+        f"the request holds {what}, and cannot wait for approvals or proofs: meanwhile everybody who may read the "
+        f"activity could use it. {how.capitalize()}, or let a policy allow the request at once"
+    )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)

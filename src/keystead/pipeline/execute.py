@@ -14,16 +14,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from keystead.api.enums import ActivityStatus, VoteSelection
-from keystead.api.errors import ServiceError
-from keystead.api.records import Evaluation, Status, Vote, WalletAccount, Wire
+from keystead.api.errors import PermissionDenied, ServiceError
+from keystead.api.records import Evaluation, Status, User, Vote, WalletAccount, Wire
 from keystead.api.rendering import encode
 from keystead.organizations.attached_rows import VersionedRow
-from keystead.organizations.organization import Organization
+from keystead.organizations.organization import Organization, Put
 from keystead.pipeline import execution
 from keystead.pipeline.activity import Event, RecordedActivity, next_status
 from keystead.pipeline.changes import changes_of, new_organization_of, result_of, versioned_rows
 from keystead.pipeline.decision_basis import DecisionBasis
 from keystead.pipeline.environment import Environment
+from keystead.pipeline.execution import Output
+from keystead.pipeline.mfa import MfaStatuses
 from keystead.pipeline.store import Changes, Commit
 from keystead.pipeline.submission import recorded_envelope
 
@@ -52,6 +54,7 @@ async def execute(
         if isinstance(output, execution.Output):
             if check is not None:
                 await check(output)
+            await check_proofs_of_session_users(basis, environment, output)
             settings, share = environment.settings, environment.share
             organization, added = basis.organization, basis.added
             changes = await changes_of(organization, output, added, evaluation.id, settings.limits, share)
@@ -290,3 +293,28 @@ def _payload(proof_type: str, timestamp_ms: int, member: str, statement: Mapping
 
 def _digest(facts: Mapping[str, Any]) -> str:
     return hashlib.sha256(encode(facts)).hexdigest()
+
+
+async def check_proofs_of_session_users(
+    basis: DecisionBasis, environment: Environment, output: Output[Wire]
+) -> None:
+    """Raise PermissionDenied if the output begins a session of another user, whose MFA policy applies to this
+    activity, and who has not approved it with all proofs that the policy asks for."""
+    if basis.authorized_by is not None or not any(added.is_session for added in basis.added):
+        return
+    changed = [change.record for change in output.changes if isinstance(change, Put)]
+    ids = {record.user_id for record in changed if isinstance(record, User)} - {basis.submitter_id}
+    users = [basis.organization.users[id_] for id_ in ids]
+    if not any(user.mfa_policies for user in users):
+        return
+    voters = {basis.submitter_id, *[proof.user_id for proof in basis.proofs]} - ids
+    known = basis.organization.users
+    asked = [*users, *[known[id_] for id_ in sorted(voters) if id_ in known]]
+    policies = await environment.policy_sets.of(basis.organization, asked)
+    statuses = MfaStatuses(replace(basis, policies=policies), sorted(ids))
+    for user in users:
+        if statuses.lacks_proofs(user.user_id):
+            raise PermissionDenied(
+                f"an MFA policy of user {user.user_id} applies to {basis.version.activity_type}, and only that "
+                "user can prove what it asks for: log in with stamp_login"
+            )

@@ -24,6 +24,7 @@ from keystead.organizations.contacts.outgoing_messages import EmailEventRow
 from keystead.organizations.lookups import AccountLookupKind, Lookup, LookupKind
 from keystead.organizations.organization import Change, Organization, Version
 from keystead.organizations.principals import ambiguous_value_error
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.velocity.counters import Counted
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.context import AccountLookups, AttachedLookups, ContextReads, SiblingReads
@@ -39,6 +40,15 @@ class Page(msgspec.Struct, frozen=True):
     limit: int
     before: str | None = None
     after: str | None = None
+
+
+class ActivityCount(msgspec.Struct, frozen=True):
+    """How many activities of a type and status are in a period. `period`: its number, from 0."""
+
+    period: int
+    activity_type: str
+    status: ActivityStatus
+    count: int
 
 
 class Changes(msgspec.Struct, frozen=True, kw_only=True):
@@ -148,6 +158,13 @@ class ActivityReads(Protocol):
         submission has one, too."""
         ...
 
+    async def counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
+        """How many activities of these statuses were submitted between each bound and the next. Bounds are
+        milliseconds since the epoch. Counts of 0 are left out."""
+        ...
+
 
 class AccountReads(AccountLookups, Protocol):
     """Also the accounts of wallets in their order."""
@@ -178,6 +195,18 @@ class AttachedReads(AttachedLookups, Protocol):
         ...
 
 
+class RefusedRequestReads(Protocol):
+    """Reads of the requests that an organization refused."""
+
+    async def page(self, organization_id: str, page: Page, now_ms: int) -> list[RefusedRequest]:
+        """The refused requests that are still kept, newest first, after the id `page.after`."""
+        ...
+
+    async def counts(self, organization_id: str, bounds_ms: Sequence[int]) -> list[int]:
+        """How many requests were refused between each bound and the next."""
+        ...
+
+
 class SuborganizationReads(SiblingReads, Protocol):
     """Reads of the sub-organizations of a parent."""
 
@@ -205,6 +234,13 @@ class Store(ContextReads, Protocol):
 
     @property
     def suborganizations(self) -> SuborganizationReads: ...
+
+    @property
+    def refused_requests(self) -> RefusedRequestReads: ...
+
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        """Ids of organizations that this value finds, of any parent. A deleted one may be among them."""
+        ...
 
     def commit(self, commit: Commit) -> asyncio.Future[CommitResult]:
         """Hand in a commit. The future has its result when the commit is durable. After Unavailable the commit

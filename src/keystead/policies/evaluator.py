@@ -8,6 +8,7 @@ policies can apply to a request (`policy_set`).
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Final
 
 from keystead.api.enums import Effect
@@ -20,6 +21,7 @@ from keystead.policies.policy import CompiledPolicy
 from keystead.policies.policy_evaluation import EvaluationOutcome, PolicyEvaluation
 from keystead.policies.policy_set import PolicySet, RequestShape
 from keystead.policies.request import (
+    Approval,
     AuthorizationRequest,
     EverybodyValues,
     condition_values,
@@ -167,6 +169,15 @@ class PolicyEvaluator:
         credentials = credential_values(user, self._request.now_ms, self._request.registered_later)
         counted = consensus.counts(self._everybody, user_value(user), credentials, self._counting_budget)
         return counted and self._is_attainable(consensus)
+
+    def is_met_with(self, consensus: CompiledExpression, user_ids: Sequence[str]) -> bool:
+        """Whether a consensus is met once these users have approved, too, with no credential in particular. False
+        once there are no counting steps left."""
+        if self.has_no_counting_steps_left:
+            return False
+        approvals = [*self._request.approvals, *(Approval(user_id, None) for user_id in user_ids)]
+        context = evaluation_context.EvaluationContext(consensus_values(self._request.users, approvals))
+        return consensus.evaluate(context, self._counting_budget) is True
 
     def _is_attainable(self, consensus: CompiledExpression) -> bool:
         """Whether a consensus is true once all users have approved."""

@@ -154,6 +154,8 @@ class ApiEndpoints:
         submission = await submitter(service.store, decoded, proven, service.clock.now_ms(), source)
         caller, organization_id = submission.caller, submission.organization_id
         line.user_id = caller.user.user_id
+        if proven.organization_id is not None:
+            line.organization_id = proven.organization_id
         if of_proxy:
             self._limits.spend_for_proxy(organization_id, time.monotonic())
         else:

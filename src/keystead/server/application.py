@@ -126,6 +126,8 @@ class Application:
                 line.activity_id = refused.activity_id
             close = request.refusal is not None
             is_logged = bool(line.user_id) or self._count_failure(request, refused)
+            if line.user_id or refused.sender_id:
+                self._service.refused_requests.note(refused, CATALOGUE.at(path), request, line)
             headers += self._note_refusal(refused)
         except Exception as defect:  # noqa: BLE001 - the caller gets an answer after every error
             log_defect(logger, defect, "a request failed", extra={"request_id": line.request_id})

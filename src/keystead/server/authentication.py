@@ -6,17 +6,19 @@ Here: the headers of stamps, the order of the checks. Not here: signatures (`sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from keystead.api.catalogue import Operation
 from keystead.api.decoding import decoder
 from keystead.api.enums import CredentialType, FeatureName
 from keystead.api.errors import InvalidRequest, Unauthenticated
-from keystead.api.identifiers import Uuid
+from keystead.api.identifiers import ANY_ORGANIZATION, Uuid
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.organizations.lookups import LookupKind
 from keystead.organizations.organization import Organization
@@ -33,6 +35,9 @@ from keystead.stamps.attested import AttestedScheme, AttestedStamp, read_atteste
 from keystead.stamps.base64url import encode_base64url
 from keystead.stamps.schemes import CREDENTIAL_TYPES, StampScheme
 
+if TYPE_CHECKING:
+    from keystead.stamps.webauthn import Assertion
+
 API_KEY_STAMP = b"x-stamp"
 WEBAUTHN_STAMP = b"x-stamp-webauthn"
 ATTESTED_STAMP = b"x-stamp-attested"
@@ -47,6 +52,10 @@ _WITHOUT_RECOVERY: Mapping[StampScheme, frozenset[CredentialType]] = {
 """By scheme of a stamp, the credential types that it matches, for operations that refuse recovery keys."""
 
 _WEBAUTHN_TYPES = frozenset({CredentialType.WEBAUTHN_AUTHENTICATOR})
+
+
+_HOLDERS_MAX: Final = 20
+"""Most organizations in which a passkey is looked for, if a login names none."""
 
 
 class _OrganizationField(msgspec.Struct):
@@ -114,7 +123,7 @@ async def authenticate(
     if header == API_KEY_STAMP:
         return verify_api_key_stamp(value, body, operation)
     if header == WEBAUTHN_STAMP:
-        return await _authenticate_passkey(value, body, verifiers.store)
+        return await _authenticate_passkey(value, body, operation, verifiers.store)
     if header == ATTESTED_STAMP:
         return await _authenticate_attested(value, body, operation, verifiers)
     return _read_only_session(value, operation)
@@ -210,13 +219,15 @@ async def _proven_identity(stamp: AttestedStamp, verifiers: Verifiers) -> Proven
     return identity
 
 
-async def _authenticate_passkey(value: bytes, body: bytes, store: Store) -> ProvenKey:
+async def _authenticate_passkey(value: bytes, body: bytes, operation: Operation, store: Store) -> ProvenKey:
     """Verify a passkey's assertion. It names a credential, not a key. The key is on record in the organization
     that the body names, so this member of the body is read before the signature is verified."""
     from keystead.stamps import webauthn  # slow to import, and a server must start fast
 
     assertion = webauthn.read_assertion(value)
     addressed: _OrganizationField = _ORGANIZATION_DECODER.decode(body)
+    if operation.in_any_organization and addressed.organization_id == ANY_ORGANIZATION:
+        return await _authenticate_passkey_anywhere(assertion, body, store)
     organization = await existing_organization(store, addressed.organization_id)
     parent_id = organization.profile.parent_id
     parent = await existing_organization(store, parent_id) if parent_id else None
@@ -227,34 +238,71 @@ async def _authenticate_passkey(value: bytes, body: bytes, store: Store) -> Prov
     )
     candidates += [await existing_organization(store, id_) for id_ in suborganization_ids]
     for holder in candidates:
-        match = holder.users.by_credential_id.get(assertion.credential_id)
-        if match is None:
+        if assertion.credential_id in holder.users.by_credential_id:
+            return _proven_passkey(assertion, body, holder, origins)
+    raise unknown_key_error(organization.id, _unknown_passkey(assertion))
+
+
+async def _authenticate_passkey_anywhere(assertion: Assertion, body: bytes, store: Store) -> ProvenKey:
+    """Verify an assertion for a login that names no organization: the look-up of the credential finds it. Raises
+    Unauthenticated if several organizations have the passkey, and names them to its holder."""
+    ids = await store.organizations_with(LookupKind.CREDENTIAL_ID, assertion.credential_id, _HOLDERS_MAX)
+    proven: list[ProvenKey] = []
+    for id_ in ids:
+        holder = await store.organization(id_)
+        if holder is None or holder.profile.deleted:
             continue
-        _, authenticator = match
-        public_key = authenticator.credential.public_key
-        webauthn.verify_assertion(
-            assertion,
-            body,
-            public_key,
-            origins,
-            rp_id_hash=holder.passkeys[authenticator.authenticator_id].rp_id_hash,
+        parent_id = holder.profile.parent_id
+        parent = await existing_organization(store, parent_id) if parent_id else None
+        with contextlib.suppress(Unauthenticated):  # somebody else's credential of the same id
+            found = _proven_passkey(assertion, body, holder, _allowed_origins(holder, parent))
+            proven.append(replace(found, organization_id=holder.id))
+    if not proven:
+        raise unknown_key_error(ANY_ORGANIZATION, _unknown_passkey(assertion))
+    if len(proven) > 1:
+        names = ", ".join(str(one.organization_id) for one in proven)
+        raise Unauthenticated(
+            f"this passkey is registered in several organizations: name one of them in organizationId: {names}",
+            machine_code="CREDENTIAL_CONFLICT",
         )
-        return ProvenKey(
-            public_key=public_key,
-            signature=encode_base64url(assertion.signature),
-            scheme=webauthn.SCHEME,
-            credential_types=_WEBAUTHN_TYPES,
-            credential_id=assertion.credential_id,
-        )
-    raise unknown_key_error(
-        organization.id,
-        ProvenKey(
-            public_key="",
-            signature="",
-            scheme=webauthn.SCHEME,
-            credential_types=_WEBAUTHN_TYPES,
-            credential_id=assertion.credential_id,
-        ),
+    return proven[0]
+
+
+def _proven_passkey(assertion: Assertion, body: bytes, holder: Organization, origins: Sequence[str]) -> ProvenKey:
+    """What an assertion proves by the passkey that this organization has on record. Raises Unauthenticated."""
+    from keystead.stamps import webauthn  # as above
+
+    match = holder.users.by_credential_id.get(assertion.credential_id)
+    if match is None:
+        raise unknown_key_error(holder.id, _unknown_passkey(assertion))
+    _, authenticator = match
+    public_key = authenticator.credential.public_key
+    webauthn.verify_assertion(
+        assertion,
+        body,
+        public_key,
+        origins,
+        rp_id_hash=holder.passkeys[authenticator.authenticator_id].rp_id_hash,
+    )
+    return ProvenKey(
+        public_key=public_key,
+        signature=encode_base64url(assertion.signature),
+        scheme=webauthn.SCHEME,
+        credential_types=_WEBAUTHN_TYPES,
+        credential_id=assertion.credential_id,
+    )
+
+
+def _unknown_passkey(assertion: Assertion) -> ProvenKey:
+    """For the error about a passkey that nobody has."""
+    from keystead.stamps import webauthn  # as above
+
+    return ProvenKey(
+        public_key="",
+        signature="",
+        scheme=webauthn.SCHEME,
+        credential_types=_WEBAUTHN_TYPES,
+        credential_id=assertion.credential_id,
     )
 
 

@@ -6,7 +6,7 @@ Not here: the proof of the key (`authentication`), which user of one organizatio
 
 from __future__ import annotations
 
-from keystead.api.errors import InvalidRequest, NotFound
+from keystead.api.errors import InvalidRequest, NotFound, ServiceError
 from keystead.organizations import principals
 from keystead.organizations.ip_allowlists import SourceAddress, check_source
 from keystead.organizations.lookups import AccountValue
@@ -50,10 +50,24 @@ def _allowed_principal(
 ) -> principals.Principal | None:
     """The user of this organization who has the key; None if no user has it. Raises Unauthenticated, and
     PermissionDenied if an IP allow-list does not have the address of `source`."""
-    principal = principals.principal_in(organization, proven, now_ms)
-    if principal is not None:
-        check_source(organization, proven.public_key, source)
+    try:
+        principal = principals.principal_in(organization, proven, now_ms)
+        if principal is not None:
+            check_source(organization, proven.public_key, source)
+    except ServiceError as refused:
+        refused.sender_id = _holder_of(organization, proven)
+        raise
     return principal
+
+
+def _holder_of(organization: Organization, proven: principals.ProvenKey) -> str:
+    """The id of the user who has the key or the passkey, which may have expired; "" if nobody has it."""
+    users = organization.users
+    if proven.credential_id is not None:
+        holder, _ = users.by_credential_id.get(proven.credential_id) or ("", None)
+    else:
+        holder, _ = users.by_public_key.get(proven.public_key) or ("", None)
+    return holder
 
 
 async def _in_suborganization(
@@ -78,7 +92,8 @@ async def submitter(
     IP allow-list that applies to the user must have the address of `source`. Raises InvalidRequest, NotFound,
     Unauthenticated, PermissionDenied.
     """
-    operation, organization_id = body.operation, body.envelope.organization_id
+    operation = body.operation
+    organization_id = proven.organization_id or body.envelope.organization_id
     organization = await existing_organization(store, organization_id)
     if (principal := _allowed_principal(organization, proven, now_ms, source)) is not None:
         if operation.by_parent is not None and organization.profile.parent_id is None:

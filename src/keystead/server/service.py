@@ -6,6 +6,7 @@ Here: start, stop and health. Not here: HTTP (`application`), the conditions for
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import random
 import socket
@@ -53,6 +54,7 @@ from keystead.server.installation.purging import keep_purging
 from keystead.server.limits.concurrency_limit import ConcurrencyLimit
 from keystead.server.opening import NotReady, Opened, open_checked
 from keystead.server.pages import Health, InstallationKeys, Readiness, ServerProgram, api_document
+from keystead.server.refused_requests import RefusedRequests
 from keystead.server.senders import kept_messages_of, outbox_of
 from keystead.server.settings.settings import Settings
 from keystead.server.sources import SYSTEM_SOURCES, Sources
@@ -81,6 +83,7 @@ def pipeline_settings(settings: Settings, opened: Opened) -> PipelineSettings:
             last_ms=settings.messages_last_s * 1000,
             kept_ms=settings.messages_kept_s * 1000,
             has_sandbox=settings.mode == "dev" or settings.sandbox_contacts,
+            console_url=settings.console_url,
         ),
         webhooks=webhook_rules_of(settings),
         approvals_last_ms=settings.approvals_last_s * 1000,
@@ -123,6 +126,7 @@ class Service:
     share: Share
     concurrency: ConcurrencyLimit
     verifiers: Verifiers
+    refused_requests: RefusedRequests
     kept_messages: KeptMessages | None
     certificate: TlsCertificate | None
     measurements: Measurements | None = None
@@ -176,6 +180,7 @@ class Service:
             verification_key=bytes.fromhex(published[VERIFICATION_KEY.name]),
             clock=self.clock,
         )
+        self.refused_requests = RefusedRequests(self.store, self.clock, settings.refused_requests_days)
         self.kept_messages = kept_messages_of(senders, self.store, self.signer, self.clock)
         wall_ms = SYSTEM_SOURCES.clock.now_ms
         self._webhooks = Webhooks(settings, self.store, self.signer, self.clock, wall_ms, self._webhook_seen)
@@ -197,6 +202,7 @@ class Service:
         self.store.when_records_are_removed(deletions.note_removal)
         announcing = keep_announcing(self.store, self._process_now)
         running = [self._outbox.run(), purging, deletions.run(), self._webhooks.dispatcher.run(), announcing]
+        running.append(self.refused_requests.run())
         if self.certificate is not None:
             running.append(self.certificate.keep_current())
         self._background = [background_task(work) for work in running]
@@ -237,6 +243,8 @@ class Service:
         for task in self._background:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
+        with contextlib.suppress(Unavailable):  # those of the last second are in the log
+            await self.refused_requests.write()
         await asyncio.gather(self._webhooks.close(), self._outbox.close(), self.lifecycle.close())
         await withdraw(self.store, self._process)
         await self._opened.close()

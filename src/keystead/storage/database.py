@@ -111,3 +111,8 @@ class Queries:
 
     def list_argument(self, values: Sequence[str]) -> Any:
         return self.database.list_argument(values)
+
+    def periods(self, bounds_ms: Sequence[int]) -> dict[str, Any]:
+        """The periods between these bounds, as two arguments of a statement."""
+        texts = list(map(str, bounds_ms))
+        return {"starts": self.list_argument(texts[:-1]), "ends": self.list_argument(texts[1:])}

@@ -89,6 +89,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     activities: Pages
     activities_by_status: Pages
     activities_by_type_and_status: Pages
+    activity_counts: Statement
     evaluations: Statement
     interface_texts: Statement
     interface_texts_of: Statement
@@ -105,6 +106,7 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     held_by_siblings: Statement
     suborganizations: Pages
     suborganizations_with_value: Pages
+    organizations_with_value: Statement
     data_keys_above: Statement
     organizations_above: Statement
     organizations_with_rows: dict[str, Statement]
@@ -140,6 +142,8 @@ class Reads(msgspec.Struct, frozen=True, kw_only=True):
     email_events: Pages
     counters: Statement
     counter_with_old_entries: Statement
+    refused_requests: Statement
+    refused_request_counts: Statement
 
 
 class SwapStatements(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ from keystead.organizations.lookups import Lookup, LookupKind, possible_values
 from keystead.organizations.organization import Organization, Version
 from keystead.organizations.record_kinds import RecordKinds
 from keystead.pipeline.activity import RecordedActivity
-from keystead.pipeline.store import Commit, CommitResult, Page, results_of
+from keystead.pipeline.store import ActivityCount, Commit, CommitResult, Page, results_of
 from keystead.primitives.share import Share
 from keystead.storage import row_decoding, row_encoding
 from keystead.storage.account_reads import AccountTables
@@ -35,6 +35,7 @@ from keystead.storage.group_commit import CommitQueues, Waiting
 from keystead.storage.installation_rows import InstallationRows
 from keystead.storage.integrity import IntegrityReads
 from keystead.storage.purger import Purger
+from keystead.storage.refused_request_rows import RefusedRequestRows
 from keystead.storage.row_encoding import WHOLE_ORGANIZATION
 from keystead.storage.rows import Rows
 from keystead.storage.tables import merged_key_lengths, tables_of
@@ -160,6 +161,19 @@ class ActivityTables:
         )
         return [row_decoding.evaluation_from(row) for row in selected]
 
+    async def counts(
+        self, organization_id: str, statuses: Sequence[ActivityStatus], bounds_ms: Sequence[int]
+    ) -> list[ActivityCount]:
+        selected = await self._queries.select(
+            self._queries.reads.activity_counts,
+            organization_id=organization_id,
+            statuses=self._queries.list_argument([status.value for status in dict.fromkeys(statuses)]),
+            **self._queries.periods(bounds_ms),
+        )
+        return [
+            ActivityCount(period, type_, ActivityStatus(status), count) for period, type_, status, count in selected
+        ]
+
     async def _from(self, organization_id: str, selected: Selected) -> list[RecordedActivity]:
         """Rows of `activities_of_page`, read in slices: many users with long records may have voted."""
         reader = row_decoding.ActivityReader()
@@ -214,6 +228,7 @@ class DatabaseStore:
         self.activities = ActivityTables(self.queries)
         self.attached = AttachedTables(self.queries)
         self.suborganizations = SuborganizationTables(self.queries, self.accounts)
+        self.refused_requests = RefusedRequestRows(self.queries, self._commit_rows)
         self.installation = InstallationRows(self.queries, self._commit_rows)
         self.deliveries = DeliveryRows(self.queries, self.attached, self._commit_rows)
         self.purger = Purger(self.queries, self._commit_rows)
@@ -246,6 +261,12 @@ class DatabaseStore:
 
     async def organization(self, organization_id: str) -> Organization | None:
         return await self._cache.newest(organization_id)
+
+    async def organizations_with(self, kind: LookupKind, value: str, limit: int) -> list[str]:
+        selected = await self.queries.select(
+            self.queries.reads.organizations_with_value, kind=kind.value, value=value, limit=limit
+        )
+        return [organization_id for (organization_id,) in selected]
 
     def cached_answers(self, organization: Organization) -> Answers:
         """The cache of encoded answers about this version; it is dropped with the version."""

@@ -109,10 +109,28 @@ const cases = {
 
   async what_happened_is_drawn_with_its_numbers(page) {
     await logIn(page);
-    await open(page, "#/overview");
-    for (const title of ["Activities by outcome", "Activities by type", "Signatures and refusals", "Approvals waiting, by age"]) await shows(page, title);
+    for (const walletName of ["Drawn one", "Drawn two"]) await rootClient().createWallet({ walletName, accounts: [] });
+    const completed = (await rootClient().getActivities({ filterByStatus: ["ACTIVITY_STATUS_COMPLETED"], paginationOptions: { limit: "100" } })).activities.length;
+    await open(page, "#/overview?period=hour");
+    for (const title of ["Activities by outcome", "Activities by type", "Signatures by outcome", "Refused requests", "Approvals waiting, by age"]) await shows(page, title);
     await page.waitForSelector("svg.plot rect.bar");
+    assert.equal(await page.$eval(".figures dd", (node) => Number(node.textContent.replace(",", ""))), completed); // counted by the server
+    await page.select("select[aria-label=Period]", "month");
+    await page.waitForFunction(() => location.hash === "#/overview?period=month");
+    await settled(page);
     await press(page, "As a table");
+    await page.waitForFunction(() => document.querySelectorAll("figure:has(details[open]) tbody tr").length === 30);
+    await page.focus(".probe");
+    for (const key of ["ArrowLeft", "ArrowRight"]) await page.keyboard.press(key);
+    const spoken = await page.$eval(".probe", (node) => node.getAttribute("aria-valuetext"));
+    assert.match(spoken, /Completed \d+/);
+    await shows(page, spoken);
+    await inspect(page);
+    const box = await (await page.$(".probed")).boundingBox();
+    await page.mouse.move(box.x + box.width - 4, box.y + 40);
+    await shows(page, spoken); // the newest column
+    await page.select("select[aria-label=Period]", "year");
+    await settled(page);
     await inspect(page);
   },
 
@@ -123,7 +141,7 @@ const cases = {
     await shows(page, "Everything was reset to the state at the start.");
     await open(page, "#/overview");
     await settled(page);
-    await shows(page, "Nothing has happened yet");
+    await shows(page, "Nothing in this period");
     await inspect(page);
   },
 };

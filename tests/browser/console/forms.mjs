@@ -5,8 +5,7 @@ import { enter, fill, inspect, logIn, open, press, rootClient, run, settled, sho
 const cases = {
   async a_form_of_the_catalogue_creates_changes_and_deletes(page) {
     await logIn(page);
-    await open(page, "#/wallets");
-    await press(page, "New wallet");
+    await open(page, "#/actions/create_wallet");
     await fill(page, "Wallet name", "Made by a form");
     await press(page, "Solana");
     await inspect(page);
@@ -15,7 +14,9 @@ const cases = {
     await open(page, "#/wallets");
     await press(page, "Made by a form");
     await shows(page, "m/44'/501'/0'/0'");
-    await press(page, "Rename");
+    await open(page, "#/actions/update_wallet");
+    await page.select("select", (await rootClient().getWallets()).wallets.find(({ walletName }) => walletName === "Made by a form").walletId);
+    await page.$eval("details", (node) => (node.open = true)).catch(() => undefined); // few fields are not folded
     await fill(page, "Wallet name", "Renamed");
     await press(page, "Update wallet", "button");
     await shows(page, "Completed");
@@ -36,9 +37,9 @@ const cases = {
     await settled(page);
     await enter(page, "New wallet");
     await settled(page);
-    await enter(page, "Wallet name", "Typed by keyboard");
-    await enter(page, "Create wallet");
-    await shows(page, "Result");
+    await enter(page, "Name", "Typed by keyboard");
+    await enter(page, "Create the wallet");
+    await shows(page, "The wallet is ready.");
     await enter(page, "Policies");
     await settled(page);
     await enter(page, "New policy");
@@ -65,7 +66,7 @@ const cases = {
     await fill(page, "User name", "Approver");
     for (const [legend, name, make, made] of [
       ["API keys", "API key name", "Create a key pair", null],
-      ["Authenticators", "Authenticator name", "Create a passkey on this device", "The passkey was created."],
+      ["Passkeys", "Name of the passkey", "Create a passkey on this device", "The passkey was created."],
     ]) {
       const list = await page.waitForFunction((legend) => [...document.querySelectorAll("fieldset")].find((each) => each.firstElementChild.textContent === legend), {}, legend);
       await (await list.asElement().$(":scope > div:last-child button")).click();

@@ -18,9 +18,9 @@ const rulesOnRecord = async () => (await root.getIpAllowlist({})).allowlist.rule
 /** Sends a list that has no address of this machine, as far as the question. */
 async function sendList(page) {
   await open(page, "#/actions/set_ip_allowlist");
-  await fill(page, "CIDR", "10.1.0.0/20");
-  await fill(page, "Enabled", "true");
-  await press(page, "Set IP allowlist", "form button");
+  await fill(page, "Network", "10.1.0.0/20");
+  await fill(page, "Is enforced", "true");
+  await press(page, "Set the IP allow-list", "form button");
   await shows(page, "This locks you out");
   await shows(page, NOT_LISTED);
 }
@@ -39,7 +39,7 @@ await run({
     await inspect(page);
     await press(page, "Close");
     assert.equal(await rulesOnRecord(), 0);
-    await press(page, "Set IP allowlist", "form button");
+    await press(page, "Set the IP allow-list", "form button");
     await shows(page, "This locks you out");
   },
   "an approval that would lock its voter out": async (page) => {
@@ -53,20 +53,22 @@ await run({
     await logIn(page);
     await open(page, `#/activities/${asked.activity.id}`);
     await press(page, "Approve");
+    await press(page, "Approve", "dialog button");
     await shows(page, "This locks you out");
     await press(page, "Close");
     await shows(page, "Not sent: it would have locked you out.");
     assert.equal(await rulesOnRecord(), 0);
     await open(page, "#/activities");
-    await page.waitForSelector("input.tick");
-    await page.click("input.tick");
+    await (await page.waitForSelector("input.tick:not(:disabled)")).click();
     await press(page, "Approve 1 with this browser’s key");
+    await press(page, "Approve 1", "dialog button");
     await shows(page, "This locks you out");
     await press(page, "Close");
     await shows(page, "Approved 0 of 1, then: Not sent");
     assert.equal(await rulesOnRecord(), 0);
     await open(page, `#/activities/${asked.activity.id}`);
     await press(page, "Reject");
+    await press(page, "Reject", "dialog button");
     await shows(page, "Rejected");
     await root.rejectActivity({ fingerprint: another.activity.fingerprint });
   },

@@ -47,7 +47,7 @@ const cases = {
       ["#/users/tags", MARKUP],
       ["#/contracts", MARKUP],
       [`#/contracts/${made.smartContractInterfaceId}`, "transfer"],
-      ["#/sub-organizations", made.subOrganizationId],
+      ["#/sub-organizations", MARKUP],
       [`#/sub-organizations/${made.subOrganizationId}`, MARKUP],
       ["#/organization", "Root quorum"],
       ["#/organization", "192.0.2.0/24"],
@@ -57,8 +57,8 @@ const cases = {
       [`#/records/webhook_endpoints/${made.endpointId}`, MARKUP],
       ["#/records/invitations", MARKUP],
       [`#/records/invitations/${made.invitationId}`, "someone@example.org"],
-      ["#/records/auth_proxy_configs", "Auth proxy configs"],
-      ["#/records/oauth2_credentials", "No oauth2 credentials"],
+      ["#/records/auth_proxy_configs", "Authentication proxies"],
+      ["#/records/oauth2_credentials", "No OAuth 2.0 credentials"],
       ["#/records/nothing", "There are no such records"],
       ["#/audit", MARKUP],
       ["#/audit?question=keys", MARKUP],
@@ -129,7 +129,7 @@ const cases = {
       await open(page, list);
       await press(page, name, ".row-link");
       await settled(page);
-      await (await page.waitForSelector(`button[aria-label^='QR code of ${address}']`)).click();
+      await (await page.waitForSelector(`button[aria-label^='Fund ${address}']`)).click();
       await page.waitForSelector(`dialog svg[role=img][aria-label^='QR code of ${address}']`);
       await inspect(page);
       await page.keyboard.press("Escape");

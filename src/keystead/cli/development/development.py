@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from msgspec.structs import replace
 
 from keystead.api.records import WalletAccount
 from keystead.cli.credentials import write_credentials
@@ -24,6 +25,7 @@ from keystead.cli.development.folder import DEFAULT, LOOPBACK_HOST, DevelopmentF
 from keystead.cli.development.memory_folder import memory_folder
 from keystead.cli.failure import Failure
 from keystead.cli.operator.setting_flags import LogLevel, TlsCert, TlsKey, TrustedProxies, Workers
+from keystead.console import CONSOLE_PATH
 from keystead.pipeline.store import Page
 from keystead.server import logs
 from keystead.server.console.link import ConsoleLinks
@@ -172,6 +174,9 @@ def dev(
             first = folder.prepare(seed, is_private=fresh or not all(map(is_loopback, hosts)))
             sockets = _bind(hosts, settings.port)
             ca_file = folder.certificate_authority(hosts) if tls else None
+            changed = differences(settings, folder.settings(tls=tls))
+            if settings.console and not settings.console_url:
+                settings = replace(settings, console_url=f"{_base_url(settings, sockets)}{CONSOLE_PATH}")
             links = ConsoleLinks(first)
             development = Development(settings, folder.source(seed), links)
 
@@ -184,7 +189,7 @@ def dev(
                     credentials_file if memory else place / "credentials.json",
                     ready,
                     credentials.base_url + links.new_link() if settings.console else "",
-                    differences(settings, folder.settings(tls=tls)),
+                    changed,
                     seed=seed,
                 )
                 if fixtures is not None:

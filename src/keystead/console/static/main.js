@@ -1,12 +1,14 @@
 // The beginning: takes up the session, then shows the screen that the address names.
-import { html, render, useEffect, useState } from "./vendor/preact.js";
+import { html, render, signal, useEffect, useState } from "./vendor/preact.js";
 import { submit } from "./api/calls.js";
 import { Frame } from "./frame.js";
 import { LockoutQuestion } from "./parts/lockout.js";
 import { Notice, Toasts, messageOf, tell } from "./parts/notice.js";
 import { Empty, Heading } from "./parts/texts.js";
 import { go, place, to } from "./router.js";
+import { InvitationScreen } from "./screens/invitation.js";
 import { LoginScreen } from "./screens/login.js";
+import { readInvitation } from "./session/invitations.js";
 import { issuersAnswer, takeIssuersAnswer } from "./session/proxy_logins.js";
 import { current, logInByLink, logOut, resume, session } from "./session/session.js";
 
@@ -19,6 +21,7 @@ const SCREENS = {
   overview: async () => (await import("./screens/overview.js")).OverviewScreen,
   development: async () => (await import("./screens/development.js")).DevelopmentScreen,
   users: async () => (await import("./screens/users.js")).UsersScreen,
+  sign: async () => (await import("./screens/sign.js")).SignScreen,
   wallets: async () => (await import("./screens/wallets.js")).WalletsScreen,
   "private-keys": async () => (await import("./screens/private_keys.js")).PrivateKeysScreen,
   contracts: async () => (await import("./screens/contracts.js")).ContractsScreen,
@@ -49,8 +52,12 @@ function Screen() {
   return html`<${shown.Component} key=${name === "records" ? parts[1] : name} />`;
 }
 
+/** The invitation that the address named, until it is accepted or left. */
+const invitation = signal(/** @type {import("./session/invitations.js").Invitation | null} */ (null));
+
 function Console() {
   const who = session.value;
+  if (invitation.value) return html`<${InvitationScreen} key=${invitation.value.key.publicKey} invitation=${invitation.value} onDone=${() => (invitation.value = null)} /><${Toasts} />`;
   if (who === undefined) return html`<div class="loading" role="status">Loading…</div>`;
   if (who === null) return html`<${LoginScreen} /><${Toasts} />`;
   return html`<${Frame} key=${who.userId}><${Screen} /><//><${LockoutQuestion} /><${Toasts} />`;
@@ -62,13 +69,21 @@ function setAddress(address) {
   dispatchEvent(new HashChangeEvent("hashchange"));
 }
 
-/** A log-in that the address names: of a link of `keystead dev`, or of an issuer that the person comes back from. */
+/** A log-in that the address names: of a link of `keystead dev`, of an invitation, or of an issuer that the person comes back from. */
 function namedLogin() {
   const fragment = location.hash;
   const secret = /^#login=([\w-]+)$/.exec(fragment)?.[1];
   if (secret) return () => logInByLink(secret);
+  const invited = /^#invitation=([\w-]+)$/.exec(fragment)?.[1];
+  if (invited) return () => openInvitation(invited);
   const answer = issuersAnswer(fragment);
   return answer ? () => comeBack(answer) : undefined;
+}
+
+/** @param {string} secret of the link */
+async function openInvitation(secret) {
+  invitation.value = await readInvitation(secret);
+  await resume();
 }
 
 /** @param {URLSearchParams} answer of an issuer */

@@ -7,6 +7,8 @@ endpoints that browsers call (`endpoints`).
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -41,11 +43,23 @@ PROXIED_KINDS = (
 _USER_NAME: Final = "Authentication proxy"
 
 
+def _policy_name(taken: Collection[str]) -> str:
+    """A name for the policy of a new proxy: people tell policies apart by their names."""
+    names = itertools.chain([_USER_NAME], (f"{_USER_NAME} {number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in taken)
+
+
 def new_auth_proxy(
-    user_id: str, policy_id: str, api_key_id: str, key: AuthProxyKey, settings: AuthProxySettings, now: Timestamp
+    user_id: str,
+    policy_id: str,
+    api_key_id: str,
+    key: AuthProxyKey,
+    settings: AuthProxySettings,
+    now: Timestamp,
+    taken: Collection[str] = (),
 ) -> tuple[AuthProxy, User, Policy]:
     """The records of a proxy: itself, the user that it acts as, and the policy that allows PROXIED_KINDS to the
-    user."""
+    user. `taken`: the names of other policies."""
     api_key = new_api_key(
         ApiKeyParamsV2(api_key_name=_USER_NAME, public_key=key.public_key, curve_type=ApiKeyCurve.P256),
         api_key_id,
@@ -65,7 +79,7 @@ def new_auth_proxy(
     )
     policy = Policy(
         policy_id=policy_id,
-        policy_name=f"Authentication proxy {user_id}",
+        policy_name=_policy_name(taken),
         effect=Effect.ALLOW,
         created_at=now,
         updated_at=now,
@@ -124,6 +138,7 @@ async def enable_auth_proxy(execution: Execution, _: EnableAuthProxyIntent) -> O
         key,
         AuthProxySettings(app_name=organization.profile.name),
         Timestamp.from_ms(execution.now_ms),
+        taken={policy.policy_name for policy in organization.policies.in_order()},
     )
     return Output(result=EnableAuthProxyResult(user_id=user_id), changes=tuple(map(Put, records)))
 

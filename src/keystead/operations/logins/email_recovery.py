@@ -1,4 +1,5 @@
-"""Recovery by e-mail: a user who lost every credential gets a key by e-mail, and registers a passkey with it.
+"""Recovery by e-mail: a user who lost every credential gets a key by e-mail, and registers a passkey with it. A new
+user does the same with the key of an invitation (`invitations`).
 
 A recovery key opens recover_user and whoami, nothing else (`server.authentication`), and is used once. Not here:
 the e-mail and its bundle (`bundle_emails`).
@@ -24,6 +25,7 @@ from keystead.operations.users.new_users import named_user
 from keystead.operations.users.sibling_credentials import HeldBySiblings, held_by_siblings
 from keystead.organizations.credentials import authenticators
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
+from keystead.organizations.invited_users import without_invitations
 from keystead.organizations.kinds.users import Users
 from keystead.organizations.organization import Put
 from keystead.pipeline.context import ContextSource, ForeignSource
@@ -128,7 +130,7 @@ def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIn
     if execution.stamped_with not in {key.api_key_id for key in user.api_keys if key not in others}:
         raise PermissionDenied(
             f"recover_user: expected the stamp of the recovery key that user {user.user_id} got by "
-            "init_user_email_recovery, and that was not used or replaced since"
+            "init_user_email_recovery or an invitation, and that was not used or replaced since"
         )
     now = Timestamp.from_ms(execution.now_ms)
     authenticators.check_room_for_authenticators(len(user.authenticators), 1, execution.limits)
@@ -140,5 +142,5 @@ def recover_user(execution: ExecutionWith[HeldBySiblings], intent: RecoverUserIn
     recovered = replace(user, authenticators=(*user.authenticators, added), api_keys=others, updated_at=now)
     return Output(
         result=RecoverUserResult(authenticator_id=(added.authenticator_id,)),
-        changes=(Put(recovered), Put(passkey)),
+        changes=(Put(recovered), Put(passkey), *without_invitations(execution.organization, (user.user_id,))),
     )

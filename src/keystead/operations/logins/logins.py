@@ -53,6 +53,7 @@ async def _stamp_login_context(source: ContextSource, intent: StampLoginIntent) 
     owner=submitting_user,
     load_context=_stamp_login_context,
     before_session=True,
+    in_any_organization=True,
     also_does=("CREATE_READ_WRITE_SESSION", "OAUTH_LOGIN", "OTP_LOGIN"),
     adds=lambda _, intent: adding.session(CredentialType.LOGIN, THE_SUBMITTER, intent.public_key),
 )

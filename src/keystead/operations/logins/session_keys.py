@@ -43,11 +43,11 @@ async def session_context(
     """Look up the context of a login. `public_key`: from the request; None if the server makes the key."""
     organization, held = source.organization, frozenset[str]()
     parent_id = organization.profile.parent_id
-    if parent_id is not None and public_key is not None:
+    if public_key is not None:
         keys = [compressed_public_key(public_key)]
         held = frozenset(
             await source.store.suborganizations.held_by_siblings(
-                parent_id, organization.id, LookupKind.PUBLIC_KEY, keys
+                parent_id or organization.id, organization.id, LookupKind.PUBLIC_KEY, keys
             )
         )
     profile = None

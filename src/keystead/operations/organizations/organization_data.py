@@ -5,26 +5,11 @@ Not here: the lists of one kind of record. Each is in the module of its subject.
 
 from __future__ import annotations
 
-from keystead.api.enums import AccessType
 from keystead.api.parameters import QueryRequest
-from keystead.api.records import Policy, PrivateKey, Tag, Timestamp, User, Wallet, Wire
+from keystead.api.records import Policy, PrivateKey, Tag, User, Wallet, Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.organizations.organizations import Feature, Quorum, shown_features, shown_quorum
-from keystead.organizations.kinds.invitations import Invitation
-
-
-class InvitationRecord(Wire, frozen=True):
-    """An invitation in the form of the API. `status` is always CREATED: nobody can accept an invitation here."""
-
-    invitation_id: str
-    receiver_user_name: str
-    receiver_email: str
-    receiver_user_tags: tuple[str, ...]
-    access_type: AccessType
-    status: str
-    created_at: Timestamp
-    updated_at: Timestamp
-    sender_user_id: str
+from keystead.operations.users.invitations import InvitationRecord, shown_invitation
 
 
 class SmartContractInterfaceReference(Wire, frozen=True):
@@ -68,7 +53,7 @@ def get_organization(reading: Reading, _: GetOrganizationRequest) -> GetOrganiza
             users=tuple(organization.users.in_order()),
             policies=tuple(organization.policies.in_order()),
             private_keys=tuple(organization.private_keys.in_order()),
-            invitations=tuple(map(_shown_invitation, organization.invitations.in_order())),
+            invitations=tuple(map(shown_invitation, organization.invitations.in_order())),
             tags=tuple(organization.tags.in_order()),
             root_quorum=shown_quorum(profile.root_quorum),
             features=shown_features(profile.features),
@@ -80,18 +65,4 @@ def get_organization(reading: Reading, _: GetOrganizationRequest) -> GetOrganiza
                 for interface in organization.contract_interfaces.in_order()
             ),
         )
-    )
-
-
-def _shown_invitation(invitation: Invitation) -> InvitationRecord:
-    return InvitationRecord(
-        invitation_id=invitation.id,
-        receiver_user_name=invitation.receiver_user_name,
-        receiver_email=invitation.receiver_user_email,
-        receiver_user_tags=invitation.receiver_user_tags,
-        access_type=invitation.access_type,
-        status="INVITATION_STATUS_CREATED",
-        created_at=invitation.created_at,
-        updated_at=invitation.created_at,
-        sender_user_id=invitation.sender_id,
     )

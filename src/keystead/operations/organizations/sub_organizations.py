@@ -132,6 +132,7 @@ async def _held_by_others(source: ForeignSource, intent: CreateSubOrganizationIn
         api_keys=[key for user in intent.root_users for key in user.api_keys],
         authenticators=[params for user in intent.root_users for params in user.authenticators],
         wallets=[params for user in intent.root_users for params in user.wallet_authenticators],
+        id_tokens=_tokens(intent).values(),
     )
 
 

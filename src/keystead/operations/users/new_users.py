@@ -27,7 +27,7 @@ from keystead.organizations.credentials.authenticators import (
 )
 from keystead.organizations.credentials.credentials import check_not_held_by_siblings
 from keystead.organizations.kinds.users import Passkey
-from keystead.organizations.lookups import wallet_lookup_value
+from keystead.organizations.lookups import identity_lookup_value, wallet_lookup_value
 from keystead.organizations.organization import Change, Put
 from keystead.organizations.tags import check_tags
 from keystead.organizations.users import check_can_authenticate
@@ -102,9 +102,10 @@ async def added_users(
     check_credential_ids_free(organization, authenticators)
     check_not_held_by_siblings(held_by_siblings, [key.credential.public_key for key in keys])
     check_not_held_by_siblings(held_by_siblings, [authenticator.credential_id for authenticator in authenticators])
-    oauth_providers.check_identities_free(
-        organization, [provider for user in users for provider in user.oauth_providers]
-    )
+    providers = [provider for user in users for provider in user.oauth_providers]
+    oauth_providers.check_identities_free(organization, providers)
+    identities = [identity_lookup_value(held.issuer, held.audience, held.subject) for held in providers]
+    check_not_held_by_siblings(held_by_siblings, identities)
     wallet_authenticators.check_wallets_free(
         organization, [wallet for user in users for wallet in user.wallet_authenticators]
     )

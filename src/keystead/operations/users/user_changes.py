@@ -21,6 +21,7 @@ from keystead.organizations.attachments import Attachment
 from keystead.organizations.contacts import account_contacts
 from keystead.organizations.contacts.contact_evidence import ContactEvidence, of_token, of_writing
 from keystead.organizations.contacts.contacts import check_email, check_phone_number
+from keystead.organizations.invited_users import without_invitations
 from keystead.organizations.kinds.users import Passkey, Users
 from keystead.organizations.organization import Change, Put, Remove
 from keystead.organizations.tags import check_tags
@@ -204,6 +205,7 @@ def delete_users(execution: Execution, intent: DeleteUsersIntent) -> Output[Dele
                 for user_id in user_ids
                 for change in account_contacts.changes_for_removed_user(execution.organization, user_id)
             ),
+            *without_invitations(execution.organization, user_ids),
             *(Remove(User, user_id) for user_id in user_ids),
         ),
     )

@@ -25,13 +25,14 @@ class MessageSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `channels`: the channels that this server has a sender for. `last_ms`: milliseconds until a message is given up.
     `kept_ms`: milliseconds for which a finished message and the events of an e-mail stay on record. `has_sandbox`:
-    the sandbox contacts get the fixed code.
+    the sandbox contacts get the fixed code. `console_url`: where links to the console lead; "" for nowhere.
     """
 
     channels: frozenset[MessageChannel] = frozenset()
     last_ms: int = 600_000
     kept_ms: int = 30 * 24 * 3_600_000
     has_sandbox: bool = False
+    console_url: str = ""
 
 
 class SendResult(StrEnum):

@@ -66,7 +66,7 @@ def check_not_held_by_siblings(held: Container[str], values: Iterable[str]) -> N
         if value in held:
             raise InvalidRequest(
                 f"credential {value} is held in another sub-organization of the same parent: only a user of the "
-                "parent can give it to this one, in create_sub_organization",
+                "parent can give it to a second one, in create_sub_organization",
                 machine_code="CREDENTIAL_CONFLICT",
             )
 

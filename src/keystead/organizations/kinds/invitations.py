@@ -18,7 +18,11 @@ INVITATIONS = Limit(
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True):
-    """An invitation that the user `sender_id` sent to somebody who may join the organization."""
+    """An invitation that the user `sender_id` sent to somebody who may join the organization.
+
+    `user_id`: the user that it made, who has nothing but the key of the link; "" if it has no link.
+    `expires_at_ms`: when the link expires, in milliseconds since the epoch.
+    """
 
     id: str
     receiver_user_name: str
@@ -27,6 +31,8 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True):
     access_type: AccessType
     sender_id: str
     created_at: Timestamp
+    user_id: str = ""
+    expires_at_ms: int = 0
 
 
 class Invitations(RecordMap[Invitation], frozen=True):

@@ -1,6 +1,6 @@
 """Events that wait to be delivered to webhook endpoints: rows that change without a new version.
 
-Here: the rows, and the operator's rules. Not here: which events there are (`pipeline.webhook_events`), delivering
+Here: the rows, and the operator's rules. Not here: which events there are (`pipeline.decide`), delivering
 them (`delivery.webhooks`).
 """
 

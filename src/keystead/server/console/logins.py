@@ -33,7 +33,9 @@ def console_logins(settings: Settings, auth_proxy_id: str = "") -> ConsoleLogins
         raise SettingsError(
             "setting KEYSTEAD_CONSOLE_OIDC: it needs an authentication proxy: set KEYSTEAD_CONSOLE_AUTH_PROXY too"
         )
-    return ConsoleLogins(auth_proxy_id=proxy_id, oidc=issuers)
+    sends_email = settings.mode == "dev" or bool(settings.smtp_host or settings.message_hook_url)
+    invites_by_email = sends_email and bool(settings.console_url)
+    return ConsoleLogins(auth_proxy_id=proxy_id, oidc=issuers, invites_by_email=invites_by_email)
 
 
 def _issuer(text: str) -> OidcLogin:

@@ -101,6 +101,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="Browser origins that may call, separated by commas; `*` for any, empty for none.")
     ] = "*"
     console: Annotated[bool, Meta(description="Serve the web console at `/console/` (console.md).")] = True
+    console_url: Annotated[
+        str,
+        Meta(
+            description="Address at which people reach the console, such as `https://example.com/console/`: links "
+            "of invitations that the server sends by e-mail begin with it; empty sends none."
+        ),
+    ] = ""
     console_auth_proxy: Annotated[
         str,
         Meta(
@@ -251,6 +258,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     messages_last_s: Annotated[
         int, Meta(description="Seconds after which a message that could not be sent is dropped.", ge=1)
     ] = 600
+    refused_requests_days: Annotated[
+        int,
+        Meta(
+            description="Days for which refused requests of users are kept, for the console and for "
+            "`list_refused_requests`; then they are deleted. 0 keeps none.",
+            ge=0,
+            le=3_650,
+        ),
+    ] = 30
     messages_kept_s: Annotated[
         int,
         Meta(

@@ -102,6 +102,11 @@ WHERE kind = :kind AND value = :value AND parent_id = :parent_id AND organizatio
 ORDER BY organization_id
 LIMIT :limit;
 
+-- name: organizations_with_value
+-- Of any parent. A deleted organization may be among them, until its look-ups are deleted.
+SELECT DISTINCT organization_id FROM lookup WHERE kind = :kind AND value = :value
+ORDER BY organization_id LIMIT :limit;
+
 -- Activities. The statements with the comment "ids of activities" are completed by `activities_of_page`.
 
 -- name: activity
@@ -376,3 +381,10 @@ WITH old AS (
 )
 DELETE FROM velocity_entry
 WHERE (organization_id, counter_id, at_ms) IN (SELECT organization_id, counter_id, at_ms FROM old);
+
+-- Refused requests.
+
+-- name: refused_requests
+SELECT body FROM refused_request
+WHERE organization_id = :organization_id AND id < :cursor AND expires_at_ms > :now_ms
+ORDER BY id DESC LIMIT :limit;

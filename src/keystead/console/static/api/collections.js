@@ -17,14 +17,8 @@ import { plain } from "./forms.js";
 const SHOWN_ELSEWHERE = new Set([
   "get_active_policies", "get_api_keys", "get_oauth_providers", "get_wallet_authenticators", "list_activities", "list_policies", "list_policy_keywords",
   "list_policy_warnings", "list_private_key_tags", "list_private_keys", "list_smart_contract_interfaces", "list_user_tags",
-  "list_users", "list_velocity_controls", "list_wallet_accounts", "list_wallets",
+  "list_named_suborgs", "list_refused_requests", "list_users", "list_velocity_controls", "list_wallet_accounts", "list_wallets",
 ]);
-
-/** Lists that are a part of another answer. */
-const PARTS = [{
-  name: "invitations", summary: "People who were asked to join.", idField: "invitationId",
-  load: async () => (await query("get_organization")).organizationData.invitations,
-}];
 
 /** @returns {Promise<Collection[]>} by name */
 export async function collections() {
@@ -33,7 +27,7 @@ export async function collections() {
     name: name.replace(/^(list|get)_/, ""), summary, idField: idFieldOf(record.properties), load: async () => (await query(name))[member],
   }));
   const fields = new Map(all.map((operation) => [operation, Object.keys(plain(operation.parameters, definitions).properties ?? {})]));
-  return [...PARTS, ...listed].filter(({ idField }) => idField).map((list) => {
+  return listed.filter(({ idField }) => idField).map((list) => {
     const one = list.name.replace(/ies$/, "y").replace(/s$/, "");
     return {
       ...list,

@@ -6,7 +6,7 @@ import { titleOf } from "./summary.js";
 /**
  * @typedef {{activityId: string, headline: string, what: string, recipient: string, amount: string,
  *   facts: {label: string, text: string}[], cautions: string[],
- *   missingApprovals?: {policyId?: string, userIds: string[], count?: number}[]}} Description
+ *   missingApprovals?: {policyId?: string, userIds: string[], count?: number, requiredUserIds?: string[]}[]}} Description
  */
 
 /** One signal for each, so that words that come change their own place alone. */

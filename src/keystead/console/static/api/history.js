@@ -1,24 +1,42 @@
-// The newest activities as numbers over time. Pure, but for `newest`.
-import { msOf } from "../words.js";
+// Activities and refused requests as numbers over time, which the server counts. Pure, but for `history`.
+import { msOf, typeInWords } from "../words.js";
 import { query } from "./calls.js";
+import { control } from "./development.js";
 
-const PAGE = 100;
-const PAGES_MAX = 10;
+const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];
 
-/** The newest activities, at most a thousand. @returns {Promise<any[]>} */
-export async function newest() {
-  /** @type {any[]} */
-  const found = [];
-  for (let page = 0; page < PAGES_MAX; page += 1) {
-    const after = found.at(-1)?.id;
-    const { activities } = await query("list_activities", { paginationOptions: { limit: String(PAGE), ...(after ? { after } : {}) } });
-    found.push(...activities);
-    if (!activities.length) break;
-  }
-  return found;
+/** The periods to choose from: words, and the size and number of the columns. @type {Record<string, [string, number, number]>} */
+export const PERIODS = {
+  hour: ["Last hour", MINUTE_MS, 60], day: ["Last 24 hours", HOUR_MS, 24], week: ["Last 7 days", 6 * HOUR_MS, 28], month: ["Last 30 days", DAY_MS, 30],
+  quarter: ["Last 90 days", 3 * DAY_MS, 30], year: ["Last 12 months", 7 * DAY_MS, 52],
+};
+export const USUAL_PERIOD = "day";
+
+/** @typedef {{startMs: number, endMs: number, label: string, counts: Record<string, number>}} Bucket */
+/** @typedef {{activityType: string, status: string, count: number}} Counted */
+/** @typedef {{startMs: number, endMs: number, activities: Counted[], refusedRequests: number}} Period */
+
+/** The server's time: that of a development server can be moved. */
+async function nowMs() {
+  if (document.documentElement.dataset.mode !== "dev") return Date.now();
+  return control("clock").then(({ nowMs }) => Number(nowMs), () => Date.now());
 }
 
-/** @typedef {{startMs: number, label: string, counts: Record<string, number>}} Bucket */
+/** What the server counted, oldest first. @param {string} name of a period @returns {Promise<Period[]>} */
+export async function history(name) {
+  const [, size, number] = PERIODS[name] ?? PERIODS[USUAL_PERIOD];
+  const boundsMs = boundsOf(await nowMs(), size, number);
+  const { periods } = await query("count_activities", { boundsMs });
+  return periods.map((/** @type {any} */ period, /** @type {number} */ index) => ({ startMs: boundsMs[index], endMs: boundsMs[index + 1], ...period }));
+}
+
+/** Whole minutes, hours and days of this place, the last one with now in it. @param {number} now @param {number} size @param {number} number */
+function boundsOf(now, size, number) {
+  const offset = new Date(now).getTimezoneOffset() * MINUTE_MS;
+  const day = Math.min(size, DAY_MS); // weeks end today
+  const end = Math.floor((now - offset) / day) * day + day + offset;
+  return Array.from({ length: number + 1 }, (_, index) => end - (number - index) * size);
+}
 
 /** The word of an outcome: what a status comes to. @param {string} status */
 export function outcomeOf(status) {
@@ -28,50 +46,51 @@ export function outcomeOf(status) {
 }
 export const OUTCOMES = ["Completed", "Waiting", "Rejected", "Failed"];
 
-const SPANS = [60_000, 300_000, 1_800_000, 3_600_000, 21_600_000, 86_400_000, 7 * 86_400_000];
-const [BUCKETS_MIN, BUCKETS_MAX] = [16, 40];
-
-/**
- * @param {any[]} activities
- * @param {(activity: any) => string} wordOf what is counted; "" is not
- * @returns {Bucket[]} oldest first, without gaps
- */
-export function buckets(activities, wordOf) {
-  if (!activities.length) return [];
-  const times = activities.map((activity) => msOf(activity.createdAt)); // a clock that was set back leaves them out of order
-  const [last, first] = [Math.max(...times), Math.min(...times)];
-  const span = SPANS.find((each) => (last - first) / each < BUCKETS_MAX) ?? 7 * 86_400_000;
-  const end = Math.floor(last / span) * span;
-  const start = Math.min(Math.floor(first / span) * span, end - (BUCKETS_MIN - 1) * span);
-  const made = Array.from({ length: (end - start) / span + 1 }, (_, index) => bucket(start + index * span, span));
-  for (const activity of activities) {
-    const { counts } = made[Math.floor((msOf(activity.createdAt) - start) / span)];
-    const word = wordOf(activity);
-    if (word) counts[word] = (counts[word] ?? 0) + 1;
-  }
-  return made;
+/** @param {Period[]} periods @param {(counted: Counted) => string} wordOf what is counted; "" is not @returns {Bucket[]} */
+export function buckets(periods, wordOf) {
+  return periods.map((period) => bucket(period, tallied(period.activities, wordOf)));
 }
 
-/** @param {number} startMs @param {number} span @returns {Bucket} */
-function bucket(startMs, span) {
+/** @param {Period[]} periods @returns {Bucket[]} */
+export function refusals(periods) {
+  return periods.map((period) => bucket(period, { Refused: period.refusedRequests }));
+}
+
+/** @param {Period} period @param {Record<string, number>} counts @returns {Bucket} */
+function bucket({ startMs, endMs }, counts) {
+  return { startMs, endMs, label: labelOf(startMs, endMs), counts };
+}
+
+/** @param {number} startMs @param {number} endMs */
+function labelOf(startMs, endMs) {
   const date = new Date(startMs);
-  const label = span < 86_400_000 ? date.toLocaleString("en", { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hour12: false }) : date.toLocaleDateString("en", { month: "short", day: "numeric" });
-  return { startMs, label, counts: {} };
+  if (endMs - startMs >= DAY_MS) return date.toLocaleDateString("en", { month: "short", day: "numeric" });
+  const time = date.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  return endMs - startMs > HOUR_MS ? `${date.toLocaleDateString("en", { month: "short", day: "numeric" })}, ${time}` : time;
+}
+
+/** @param {Counted[]} activities @param {(counted: Counted) => string} wordOf */
+function tallied(activities, wordOf) {
+  /** @type {Record<string, number>} */
+  const counts = {};
+  for (const counted of activities) {
+    const word = wordOf(counted);
+    if (word) counts[word] = (counts[word] ?? 0) + counted.count;
+  }
+  return counts;
+}
+
+/** How many there are of each type in words, most first. @param {Period[]} periods @returns {[string, number][]} */
+export function byType(periods) {
+  const counts = tallied(periods.flatMap(({ activities }) => activities), ({ activityType }) => typeInWords(activityType));
+  return Object.entries(counts).sort(([, one], [, other]) => other - one);
 }
 
 /** @type {[string, number][]} the word, and below which age */
-const AGES = [["under an hour", 3_600_000], ["under a day", 86_400_000], ["under a week", 7 * 86_400_000], ["longer", Infinity]];
+const AGES = [["under an hour", HOUR_MS], ["under a day", DAY_MS], ["under a week", 7 * DAY_MS], ["longer", Infinity]];
 
 /** How many wait since when. @param {any[]} waiting @param {number} nowMs @returns {[string, number][]} */
 export function ages(waiting, nowMs) {
   const words = waiting.map((activity) => AGES.find(([, below]) => nowMs - msOf(activity.createdAt) < below)?.[0]);
   return AGES.map(([word]) => [word, words.filter((each) => each === word).length]);
-}
-
-/** How many there are of each word, most first. @param {string[]} words @returns {[string, number][]} */
-export function tally(words) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  return [...counts].sort(([, one], [, other]) => other - one);
 }

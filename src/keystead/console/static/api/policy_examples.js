@@ -19,3 +19,9 @@ export const EXAMPLES = [
   { title: "Two people approve payments", effect: "EFFECT_ALLOW", condition: "activity.kind == 'SIGN_TRANSACTION'", consensus: "approvers.count() >= 2" },
   { title: "Nobody exports keys", effect: "EFFECT_DENY", condition: "activity.action == 'EXPORT'", consensus: "" },
 ];
+
+/** The consensus that these users meet, as many of them as `count`. @param {string[]} userIds @param {number} count */
+export function consensusOf(userIds, count) {
+  if (userIds.length === 1) return `approvers.any(user, user.id == '${userIds[0]}')`;
+  return `approvers.filter(user, user.id in [${userIds.map((id) => `'${id}'`).join(", ")}]).count() >= ${count}`;
+}

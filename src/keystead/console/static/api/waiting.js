@@ -10,6 +10,14 @@ export const waiting = signal(null);
 /** How many of them this person may approve. */
 export const waitingForMe = computed(() => (waiting.value ?? []).filter((activity) => activity.canApprove).length);
 
+/** The next one, or the one before, that this person may approve; "" for none. @param {string} id @param {1 | -1} by */
+export function nextWaiting(id, by) {
+  const ids = (waiting.peek() ?? []).filter((activity) => activity.canApprove || activity.id === id).map((activity) => activity.id);
+  const at = ids.indexOf(id);
+  const next = ids[at < 0 ? 0 : (at + by + ids.length) % ids.length] ?? "";
+  return next === id ? "" : next;
+}
+
 export async function loadWaiting() {
   const { activities } = await query("list_activities", { filterByStatus: WAITING, paginationOptions: { limit: "100" } });
   const isSame = JSON.stringify(activities) === JSON.stringify(waiting.peek());

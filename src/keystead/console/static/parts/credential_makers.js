@@ -27,10 +27,18 @@ export function PasskeyMaker({ value, onChange }) {
 export function ApiKeyMaker({ value, onChange }) {
   const make = async () => {
     const { publicKey, privateKey } = await makeKeyToHandOver();
-    const content = { baseUrl: location.origin, organizationId: current().organizationId, apiPublicKey: publicKey, apiPrivateKey: privateKey };
-    save("credentials.json", "application/json", `${JSON.stringify(content, null, 2)}\n`);
-    onChange({ ...value, publicKey, curveType: "API_KEY_CURVE_P256" });
+    const apiKeyName = value.apiKeyName || "Key file";
+    saveKeyFile(apiKeyName, publicKey, privateKey);
+    onChange({ ...value, apiKeyName, publicKey, curveType: "API_KEY_CURVE_P256" });
   };
   return html`<div class="stack tight"><div><button type="button" class="button" onClick=${make}><${Icon} name="key" />Create a key pair</button></div>
     <p class="small muted">The private key is saved as a file on this device and not sent. Or enter the public key of an existing key.</p></div>`;
+}
+
+/** Saves credentials under the name of who gets them. @param {string} name @param {string} publicKey @param {string} privateKey @returns {string} the file's name */
+export function saveKeyFile(name, publicKey, privateKey) {
+  const file = `${name.trim().toLowerCase().normalize("NFKD").replace(/[\u0300-\u036f’']/g, "").replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "") || "credentials"}.json`;
+  const content = { baseUrl: location.origin, organizationId: current().organizationId, apiPublicKey: publicKey, apiPrivateKey: privateKey };
+  save(file, "application/json", `${JSON.stringify(content, null, 2)}\n`);
+  return file;
 }

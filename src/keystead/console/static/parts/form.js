@@ -3,6 +3,7 @@ import { html, useId } from "../vendor/preact.js";
 import { ACCOUNTS, emptyOf, plain } from "../api/forms.js";
 import { chosenFrom, choices } from "../api/choices.js";
 import { fieldInWords, valueInWords } from "../words.js";
+import { AccountField } from "./account_chooser.js";
 import { ApiKeyMaker, PasskeyMaker } from "./credential_makers.js";
 import { Icon } from "./icons.js";
 import { useLoaded } from "./loaded.js";
@@ -25,6 +26,7 @@ const HINTS = {
   authenticators: "Passkeys are for people. A passkey that you create here stays on this device. For a person at another device, create an API key: that person logs in with its file and adds a passkey on their own page.",
   oauthProviders: "Identities of people at an OpenID Connect issuer.",
   threshold: "How many of the members must approve.",
+  cidr: "Such as 192.0.2.0/24, or one address.",
 };
 
 /** @param {{name: string}} properties */
@@ -50,7 +52,7 @@ export function ObjectFields({ schema, all, value, onChange }) {
 /** Members that this server refuses are declared by a schema that nothing fits. @param {any} schema @param {any} all */
 function isUnsupported(schema, all) {
   const inner = plain(schema, all);
-  return inner.not !== undefined || inner.enum?.length === 0 || inner.type === "null";
+  return inner.not !== undefined || inner.enum?.length === 0 || inner.type === "null" || inner.pattern === "^$";
 }
 
 /** @param {string | undefined} title @param {any} value @param {(value: any) => void} onChange */
@@ -82,6 +84,7 @@ function Field(properties) {
   if (inner.enum) return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => html`<${Options} ...${properties} attributes=${attributes} values=${inner.enum} prefix=${commonPrefix(inner.enum) || prefixOf(properties.name)} />`}<//>`;
   if (inner.type === "boolean") return html`<${BooleanField} ...${properties} />`;
   if (kind) return html`<${ChosenOne} ...${properties} kind=${kind} />`;
+  if (properties.name === "signWith") return html`<${AccountField} value=${properties.value} onChange=${properties.onChange} />`;
   return html`<${TextField} ...${properties} />`;
 }
 
@@ -122,7 +125,7 @@ function BooleanField(properties) {
   const text = value === undefined ? "" : String(value);
   return html`<${Labelled} ...${properties}>${(/** @type {any} */ attributes) => html`<select ...${attributes} class="input" value=${text}
     onChange=${(/** @type {any} */ event) => onChange(event.target.value === "" ? undefined : event.target.value === "true")}>
-    <option value="">Do not send</option><option value="true">Yes</option><option value="false">No</option></select>`}<//>`;
+    <option value="">Default</option><option value="true">Yes</option><option value="false">No</option></select>`}<//>`;
 }
 
 /** @param {FieldProperties & {kind: string}} properties */
@@ -155,7 +158,7 @@ function ObjectField({ name, schema, all, value, onChange, isRequired }) {
   }
   return html`<fieldset class="group-box"><legend>${fieldInWords(name)}</legend>
     <${ObjectFields} schema=${schema} all=${all} value=${value} onChange=${onChange} />
-    ${isRequired ? null : html`<div><button type="button" class="button tiny" onClick=${() => onChange(undefined)}>Do not send</button></div>`}</fieldset>`;
+    ${isRequired ? null : html`<div><button type="button" class="button tiny" onClick=${() => onChange(undefined)}>Leave it out</button></div>`}</fieldset>`;
 }
 
 /** @param {FieldProperties} properties */

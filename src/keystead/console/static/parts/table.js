@@ -13,6 +13,8 @@ const AT_ONCE = 100;
  * @property {boolean} [tight] as narrow as its content
  * @property {boolean} [isName] one line, cut where it is long
  * @property {boolean} [leads] its cell leads to the record, in place of the first
+ * @property {(row: any) => any} [before] what stands before the link of the leading cell, such as a tick
+ * @property {string} [width] a class with a width, for tables that stand above each other
  */
 
 /**
@@ -44,13 +46,13 @@ function Row({ row, columns, href, below }) {
   const shown = below?.(row);
   const lead = Math.max(columns.findIndex((column) => column.leads), 0);
   return html`<tr>${columns.map((column, index) => html`<td class=${`${index === lead ? "lead" : ""} ${widthOf(column)}`} data-label=${column.title}>
-    ${index === lead && href ? html`<a class="row-link" href=${href(row)}>${column.cell(row)}</a>` : column.cell(row)}</td>`)}</tr>
+    ${column.before ? html`<span class="before">${column.before(row)}</span>` : null}${index === lead && href ? html`<a class="row-link" href=${href(row)}>${column.cell(row)}</a>` : column.cell(row)}</td>`)}</tr>
     ${shown ? html`<tr><td colspan=${columns.length} class="below">${shown}</td></tr>` : null}`;
 }
 
 /** @param {Column} column */
-function widthOf({ tight, isName }) {
-  return isName ? "name" : tight ? "tight" : "";
+function widthOf({ tight, isName, width }) {
+  return width ?? (isName ? "name" : tight ? "tight" : "");
 }
 
 /**
@@ -76,7 +78,7 @@ export function SearchedTable({ title, rows, textOf, empty, actions, ...table })
   </section>`;
 }
 
-/** @param {{href: string, children?: any}} properties */
-export function NewButton({ href, children }) {
-  return html`<a class="button" href=${href}><${Icon} name="plus" />${children}</a>`;
+/** @param {{href: string, primary?: boolean, children?: any}} properties */
+export function NewButton({ href, primary = false, children }) {
+  return html`<a class=${`button ${primary ? "primary" : ""}`} href=${href}><${Icon} name="plus" />${children}</a>`;
 }

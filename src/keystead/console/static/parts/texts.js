@@ -4,6 +4,7 @@ import { dateInWords, shortened, statusInWords, timeInWords } from "../words.js"
 import { takeArrival } from "../router.js";
 import { Icon } from "./icons.js";
 import { messageOf, tell } from "./notice.js";
+import { pageTitle } from "./page_title.js";
 
 const EVERY_MS = 10_000;
 /** The time that "5 minutes ago" is told from. */
@@ -62,8 +63,8 @@ export function Heading({ title, crumbs, note, children }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => void (takeArrival() && heading.current?.focus({ preventScroll: true })), []); // before the person presses anything
   useEffect(() => {
-    document.title = `${title} – Keystead`;
-    return () => void (document.title = "Keystead");
+    pageTitle.value = String(title);
+    return () => void (pageTitle.value = "");
   }, [title]);
   return html`<header class="heading">
     <div>${crumbs ? html`<div class="crumbs">${crumbs}</div>` : null}

@@ -9,7 +9,7 @@ import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { Card, Empty, Heading } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
-import { sentence, statusInWords } from "../words.js";
+import { operationInWords, statusInWords } from "../words.js";
 
 export function ActionsScreen() {
   const [, name] = place.value.parts;
@@ -23,14 +23,14 @@ export function ActionsScreen() {
 function ActionList({ operations }) {
   const [sought, setSought] = useState("");
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = operations.filter(({ name, summary }) => words.every((word) => `${sentence(name)} ${summary}`.toLowerCase().includes(word)));
+  const found = operations.filter(({ name, summary }) => words.every((word) => `${operationInWords(name)} ${summary}`.toLowerCase().includes(word)));
   const subjects = [...new Set(found.map(({ subject }) => subject))].sort();
   return html`<${Heading} title="All actions" note="Every operation of this server that changes something. Policies and the root quorum decide whether it is executed." />
     <input class="input" type="search" placeholder="Search" aria-label="Search actions" value=${sought} onInput=${(/** @type {any} */ event) => setSought(event.target.value)} />
     ${found.length ? null : html`<${Empty} title="Nothing found">No action contains “${sought}”.<//>`}
-    <div class="subjects">${subjects.map((subject) => html`<${Card} key=${subject} title=${sentence(subject)}>
+    <div class="subjects">${subjects.map((subject) => html`<${Card} key=${subject} title=${operationInWords(subject)}>
       <ul class="stack tight">${found.filter((each) => each.subject === subject).map((each) => html`<li key=${each.name}>
-        <a href=${to(["actions", each.name])}>${sentence(each.name)}</a><div class="small muted">${each.summary}</div></li>`)}</ul><//>`)}</div>`;
+        <a href=${to(["actions", each.name])}>${operationInWords(each.name)}</a><div class="small muted">${each.summary}</div></li>`)}</ul><//>`)}</div>`;
 }
 
 /** @param {{operation: import("../api/catalogue.js").Operation | undefined, schemas: any}} properties */
@@ -48,19 +48,19 @@ function ActionForm({ operation, schemas }) {
       const parameters = parametersOf(operation.parameters, schemas, draft.value);
       const activity = await submit(operation.name, operation.activityType, parameters);
       draft.forget();
-      tell(`${sentence(operation.name)}: ${statusInWords(activity.status).text.toLowerCase()}.`);
+      tell(`${operationInWords(operation.name)}: ${statusInWords(activity.status).text.toLowerCase()}.`);
       go(to(["activities", activity.id]));
     } catch (error) {
       setProblem(messageOf(error));
       setBusy(false);
     }
   };
-  return html`<${Heading} title=${sentence(operation.name)} crumbs=${crumbs} note=${operation.summary} />
+  return html`<${Heading} title=${operationInWords(operation.name)} crumbs=${crumbs} note=${operation.summary} />
     <form class="card form" onSubmit=${send}><div class="body">
       ${draft.wasKept ? html`<${Notice}>Your earlier input was restored. <button type="button" class="link" onClick=${draft.forget}>Start over</button><//>` : null}
       <${ObjectFields} schema=${operation.parameters} all=${schemas} value=${draft.value} onChange=${draft.set} />
       ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}
-      <div class="row"><button class=${`button primary ${operation.name.startsWith("delete_") ? "danger-fill" : ""}`} disabled=${isBusy}>${sentence(operation.name)}</button>
+      <div class="row"><button class=${`button primary ${operation.name.startsWith("delete_") ? "danger-fill" : ""}`} disabled=${isBusy}>${operationInWords(operation.name)}</button>
         <button type="button" class="button plain" onClick=${() => (draft.forget(), history.back())}>Cancel</button></div>
     </div></form>`;
 }

@@ -4,7 +4,9 @@ import { query } from "../api/calls.js";
 import { OF_OPERATOR, operations } from "../api/catalogue.js";
 import { describe, headlineOf } from "../api/descriptions.js";
 import { askerName } from "../api/summary.js";
+import { waiting } from "../api/waiting.js";
 import { useRepeated } from "../parts/loaded.js";
+import { NotifyButton } from "../parts/notifications.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { Table } from "../parts/table.js";
 import { Empty, Heading, Status, Time } from "../parts/texts.js";
@@ -20,9 +22,9 @@ const EVERY_MS = 3000;
 
 const COLUMNS = [
   { title: "Activity", cell: (/** @type {any} */ activity) => withShortAddresses(headlineOf(activity)) },
-  { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, tight: true },
-  { title: "Submitted by", cell: (/** @type {any} */ activity) => askerName(activity), isName: true },
-  { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, tight: true },
+  { title: "Status", cell: (/** @type {any} */ activity) => html`<${Status} status=${activity.status} />`, width: "status-column" },
+  { title: "Submitted by", cell: (/** @type {any} */ activity) => askerName(activity), width: "who-column" },
+  { title: "When", cell: (/** @type {any} */ activity) => html`<${Time} ms=${msOf(activity.createdAt)} />`, width: "when-column" },
 ];
 const hrefOf = (/** @type {any} */ activity) => to(["activities", activity.id]);
 const idOf = (/** @type {any} */ activity) => activity.id;
@@ -33,41 +35,46 @@ export function ActivitiesScreen() {
   return id ? html`<${ActivityScreen} key=${id} id=${id} />` : html`<${ActivityLists} />`;
 }
 
+/** Those that wait for the person stand above, and not in the list again, unless that is filtered. */
 function ActivityLists() {
-  return html`<${Heading} title="Activities" note="Every change and every signature that a user submitted.">
-      <a class="button" href="#/activities/refused">Refused requests</a><//>
-    <${WaitingList} columns=${COLUMNS} />
-    <${AllActivities} />`;
+  const isFiltered = ["status", "type", "search"].some((name) => place.value.parameters.get(name));
+  const mine = isFiltered ? [] : (waiting.value ?? []).filter((activity) => activity.canApprove).map(({ id }) => id);
+  return html`<${Heading} title="Activities" note="Every change and every signature that somebody submitted.">
+      <${NotifyButton} /><a class="button" href="#/activities/refused">Refused requests</a><//>
+    ${isFiltered ? null : html`<${WaitingList} columns=${COLUMNS} />`}
+    <${AllActivities} above=${mine} />`;
 }
 
-function AllActivities() {
+/** @param {{above: string[]}} properties `above`: the ids of those that are shown above */
+function AllActivities({ above }) {
   const status = place.value.parameters.get("status") ?? "";
   const type = place.value.parameters.get("type") ?? "";
   const sought = place.value.parameters.get("search") ?? "";
   const list = useActivities(status, type);
   useEffect(() => void describe(list.activities), [list.activities]);
   const words = sought.toLowerCase().split(/\s+/).filter(Boolean);
+  const shown = useMemo(() => list.activities.filter(({ id }) => !above.includes(id)), [list.activities, above.join()]);
   const found = useMemo(() => (words.length ? list.activities.filter((activity) => {
     const text = `${headlineOf(activity)} ${askerName(activity)} ${activity.id} ${JSON.stringify(activity.intent)}`.toLowerCase();
     return words.every((word) => text.includes(word));
-  }) : list.activities), [list.activities, sought]);
+  }) : shown), [shown, list.activities, sought]);
   const changed = (/** @type {string} */ name) => (/** @type {any} */ event) => refine({ [name]: event.target.value });
   return html`<section class="card">
-    <header><h2>All activities</h2>
+    <header><h2>${above.length ? "Other activities" : "All activities"}</h2>
       <div class="filters">
         <select class="input" aria-label="Status" value=${status} onChange=${changed("status")}>
           <option value="">Any status</option>
           ${ALL_STATUSES.map((each) => html`<option value=${each}>${statusInWords(each).text}</option>`)}
         </select>
         <${TypeFilter} type=${type} onChange=${changed("type")} />
-        <input class="input grow" type="search" placeholder="Search, or the id of a refused request" aria-label="Search the activities shown" value=${sought} onInput=${changed("search")} />
+        <input class="input grow" type="search" placeholder="Search" aria-label="Search the activities shown" value=${sought} onInput=${changed("search")} />
       </div></header>
     ${ID.test(sought.trim()) ? html`<p class="body"><a href=${to(["activities", sought.trim()])}>Open the activity, or the refused request, of this id</a></p>` : null}
     ${list.error ? html`<div class="body"><${Notice} kind="bad">${messageOf(list.error)}<//></div>` : null}
     ${list.isLoading && !list.activities.length ? html`<div class="loading" role="status">Loading…</div>`
       : found.length ? html`<${Table} caption="Activities" isPage columns=${COLUMNS} rows=${found} href=${hrefOf} idOf=${idOf} />`
-      : html`<${Empty} title=${list.activities.length ? "Nothing found" : "No activities"}>
-          ${list.activities.length ? "No activity in this list contains these words." : html`There is no activity of this kind yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
+      : html`<${Empty} title=${above.length && !words.length ? "Nothing else" : list.activities.length ? "Nothing found" : "No activities"}>
+          ${above.length && !words.length ? "All that was submitted so far waits for you." : list.activities.length ? "No activity in this list contains these words." : html`There is no activity of this kind yet.${document.documentElement.dataset.mode === "dev" ? html` To see one that waits for you, open <a href="#/development/server">Try an approval</a>.` : null}`}<//>`}
     ${list.hasMore ? html`<div class="more"><button type="button" class="button" disabled=${list.isLoading} onClick=${list.loadMore}>
       ${list.isLoading ? "Loading…" : "Show older activities"}</button></div>` : null}
   </section>`;

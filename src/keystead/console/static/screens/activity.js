@@ -5,14 +5,16 @@ import { Refused } from "../api/request.js";
 import { names } from "../api/directory.js";
 import { describe, descriptionOf, forgetDescription, headlineOf } from "../api/descriptions.js";
 import { markSeen } from "../api/seen.js";
+import { withSignature } from "../api/signed_messages.js";
 import { askedBy, credentialOf, intentOf } from "../api/summary.js";
 import { alikeWaiting } from "../api/waiting.js";
+import { ExportedWords } from "../parts/export.js";
 import { Loaded, useLoaded, useRepeated } from "../parts/loaded.js";
 import { Notice } from "../parts/notice.js";
 import { Card, Copy, Facts, Heading, Status, Time } from "../parts/texts.js";
 import { Value } from "../parts/values.js";
 import { to } from "../router.js";
-import { WAITING, counted, msOf, typeInWords, withShortAddresses } from "../words.js";
+import { WAITING, counted, msOf, sentence, typeInWords, withShortAddresses } from "../words.js";
 import { DecisionCard } from "./decision.js";
 import { RefusedRequest } from "./refused_request.js";
 import { VoteCard } from "./vote.js";
@@ -50,7 +52,8 @@ function ActivityPage({ activity, names, reload }) {
     <div class="columns activity">
       <div class="stack">
         <${Card} title="What it asks"><${Intent} activity=${activity} names=${names} /><//>
-        ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${Object.values(activity.result)[0]} names=${names} /><//>` : null}
+        <${ExportedWords} activity=${activity} />
+        ${Object.keys(activity.result).length ? html`<${Card} title="Result"><${Value} value=${resultOf(activity)} names=${names} /><//>` : null}
         <${DecisionCard} activity=${activity} names=${names} />
       </div>
       <div class="stack">
@@ -59,12 +62,20 @@ function ActivityPage({ activity, names, reload }) {
         <${Card} title="Details"><${Facts} facts=${[
           ["Type", html`<span title=${activity.type}>${typeInWords(activity.type)}</span>`],
           ["Id", html`<${Copy} text=${activity.id} />`],
-          ["Fingerprint", html`<${Copy} text=${activity.fingerprint} short label="fingerprint" />`],
+          ["Fingerprint", html`<details><summary class="muted">What a vote signs</summary><${Copy} text=${activity.fingerprint} label="fingerprint" /></details>`],
           ["Created", html`<${Time} ms=${created} />`],
           ["Last change", html`<${Time} ms=${msOf(activity.updatedAt)} />`],
         ]} /><//>
       </div>
     </div>`;
+}
+
+/** Signatures as one text, besides their parts. @param {any} activity */
+function resultOf(activity) {
+  const [result] = Object.values(activity.result);
+  const signWith = String(intentOf(activity).signWith ?? "");
+  if (!activity.type.includes("_SIGN_RAW_PAYLOAD")) return result;
+  return result.signatures ? { signatures: result.signatures.map((/** @type {any} */ each) => withSignature(each, signWith)) } : withSignature(result, signWith);
 }
 
 /** In the server's words, where it has them; the parameters as they were sent are beneath. */
@@ -77,7 +88,7 @@ function Intent({ activity, names }) {
   if (!described?.facts.length) return html`<${Value} value=${intent} names=${names} />`;
   return html`
     ${described.cautions.map((caution) => html`<${Notice} kind="warn">${capitalized(caution)}<//>`)}
-    <${Facts} facts=${described.facts.map(({ label, text }) => [capitalized(label), factText(text, names)])} />
+    <${Facts} facts=${described.facts.map(({ label, text }) => [labelInWords(label), factText(text, names)])} />
     <details><summary class="muted small">Parameters as sent</summary><div class="sent"><${Value} value=${intent} names=${names} /></div></details>`;
 }
 
@@ -85,6 +96,11 @@ function Intent({ activity, names }) {
 function factText(text, names) {
   if (!text.includes("\n") && !/^[+-] /.test(text)) return html`<${Value} value=${text} names=${names} />`;
   return html`<pre class="code diff">${text.split("\n").map((line) => html`<span class=${line[0] === "+" ? "added" : line[0] === "-" ? "removed" : ""}>${line}${"\n"}</span>`)}</pre>`;
+}
+
+/** "user, api key, name" is "User, API key, name". @param {string} label */
+function labelInWords(label) {
+  return label.split(", ").map((part, index) => (index ? sentence(part).replace(/^[A-Z](?=[a-z-])/, (first) => first.toLowerCase()) : sentence(part.replace(/ ids?$/, (end) => (end === " ids" ? "s" : ""))))).join(", ");
 }
 
 /** @param {string} text */

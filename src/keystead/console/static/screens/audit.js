@@ -1,12 +1,11 @@
 // Audit: who asked for what, with which credential, and who allowed it; by question, person and time.
 import { html, useEffect, useState } from "../vendor/preact.js";
 import { NOTHING, QUESTIONS, csvOf, lookFurther, typesOf } from "../api/audit.js";
-import { listed } from "../api/calls.js";
 import { headlineOf } from "../api/descriptions.js";
 import { approvalsOf, askerName, credentialOf, rejectionsOf } from "../api/summary.js";
 import { save } from "../parts/files.js";
-import { useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
+import { PersonFilter } from "../parts/person_filter.js";
 import { Table } from "../parts/table.js";
 import { Empty, Heading, Status, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
@@ -41,7 +40,6 @@ function named(votes) {
 
 export function AuditScreen() {
   const of = (/** @type {string} */ name) => place.value.parameters.get(name) ?? "";
-  const users = useLoaded(async () => (await listed("list_users")).users, []);
   const [search, setSearch] = useState(NOTHING);
   const [isBusy, setBusy] = useState(true);
   const [problem, setProblem] = useState("");
@@ -70,7 +68,7 @@ export function AuditScreen() {
   return html`<${Heading} title="Audit" note="Who submitted what, with which credential, and who approved it.">
       <button type="button" class="button" disabled=${!search.found.length} onClick=${() => save("audit.csv", "text/csv", csvOf(search.found))}>Save as CSV</button>
     <//>
-    <${Filters} users=${users.value ?? []} asked=${{ question, status, userId, from, until, sought }} />
+    <${Filters} asked=${{ question, status, userId, from, until, sought }} />
     <section class="card">
       ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}
       ${search.found.length ? html`<${Table} caption="Activities" isPage columns=${COLUMNS} rows=${search.found}
@@ -82,8 +80,8 @@ export function AuditScreen() {
     </section>`;
 }
 
-/** @param {{users: any[], asked: {question: string, status: string, userId: string, from: string, until: string, sought: string}}} properties */
-function Filters({ users, asked }) {
+/** @param {{asked: {question: string, status: string, userId: string, from: string, until: string, sought: string}}} properties */
+function Filters({ asked }) {
   const [typed, setTyped] = useState(asked.sought);
   useEffect(() => {
     const timer = setTimeout(() => typed !== asked.sought && refine({ search: typed }), LOOK_AFTER_MS);
@@ -93,8 +91,7 @@ function Filters({ users, asked }) {
   return html`<section class="card"><div class="body audit-filters">
     <div class="field"><label for="audit-question">Question</label><select id="audit-question" class="input" value=${asked.question} onChange=${changed("question")}>
       <option value="">Everything</option>${Object.entries(QUESTIONS).map(([name, [words]]) => html`<option value=${name}>${words}</option>`)}</select></div>
-    <div class="field"><label for="audit-user">Person</label><select id="audit-user" class="input" value=${asked.userId} onChange=${changed("user")}>
-      <option value="">Anybody</option>${users.map((user) => html`<option value=${user.userId}>${user.userName}</option>`)}</select></div>
+    <${PersonFilter} id="audit-user" userId=${asked.userId} onChoose=${(/** @type {string} */ user) => refine({ user })} />
     <div class="field"><label for="audit-status">Outcome</label><select id="audit-status" class="input" value=${asked.status} onChange=${changed("status")}>
       <option value="">Any</option>${ALL_STATUSES.map((each) => html`<option value=${each}>${statusInWords(each).text}</option>`)}</select></div>
     <div class="field"><label for="audit-from">From</label><input id="audit-from" class="input" type="date" value=${asked.from} onChange=${changed("from")} /></div>

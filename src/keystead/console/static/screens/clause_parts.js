@@ -10,8 +10,14 @@ import { msOf } from "../words.js";
 
 /** @type {Record<string, [import("../parts/icons.js").IconName, string, string]>} icon, kind, words */
 const VALUES = {
-  true: ["done", "good", "true"], false: ["cross", "", "false"],
-  unknown: ["warn", "bad", "unknown"], "not applicable": ["info", "", "not applicable"],
+  true: ["done", "good", "holds"], false: ["cross", "", "does not hold"],
+  unknown: ["warn", "bad", "is not known"], "not applicable": ["info", "", "does not concern this"],
+};
+/** What is said of parts that others make up. @type {Record<string, Record<string, string>>} */
+const JOINED = {
+  "&&": { true: "All of these hold", false: "Not all of these hold", unknown: "Whether all of these hold is not known" },
+  "||": { true: "At least one of these holds", false: "None of these holds", unknown: "Whether one of these holds is not known" },
+  "!": { true: "This must not hold, and does not", false: "This must not hold, but does", unknown: "This must not hold; whether it does is not known" },
 };
 const CLAUSES = { condition: "Condition", consensus: "Consensus", time: "Time" };
 
@@ -40,10 +46,10 @@ function Clause({ clause, isOpen, names }) {
 /** @param {{part: Tree, missing: Set<Tree>, names: Names}} properties */
 function PartOf({ part, missing, names }) {
   const [icon, kind, words] = VALUES[part.value];
-  const joined = { "&&": "all of these", "||": "at least one of these", "!": "not this" }[part.operator];
+  const joined = JOINED[part.operator]?.[part.value];
   return html`<li><div class="part"><span class=${`mark ${kind}`}><${Icon} name=${icon} /></span>
-      <div>${joined ? html`<span class="muted">${joined}</span>` : html`<code class="wrap">${painted(part.text, undefined)}</code>`}
-        ${" "}<span class=${`small value ${kind}`}>${words}</span>${missing.has(part) ? html` <span class="badge plain warn">missing</span>` : null}
+      <div>${joined ? html`<span class="muted">${joined}</span>` : html`<code class="wrap">${painted(part.text, undefined)}</code>
+        ${" "}<span class=${`small value ${kind}`}>${words}</span>`}${missing.has(part) ? html` <span class="badge plain warn">missing</span>` : null}
         ${part.values.map(({ path, value }) => html`<div class="small muted wrap"><code>${path}</code> is <code class="read">${value}</code>${inEther(path, value)}</div>`)}
         ${part.operands.length ? null : html`<${NamesIn} text=${part.text} names=${names} />`}
         ${part.reason && !part.operator ? html`<div class="small problem">${part.reason}</div>` : null}</div></div>

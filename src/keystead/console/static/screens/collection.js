@@ -6,9 +6,9 @@ import { Loaded, useLoaded } from "../parts/loaded.js";
 import { ActionLink } from "../parts/records.js";
 import { SearchedTable } from "../parts/table.js";
 import { Card, Copy, Empty, Heading, Time } from "../parts/texts.js";
-import { Value } from "../parts/values.js";
+import { Value, isSeconds } from "../parts/values.js";
 import { place, to } from "../router.js";
-import { fieldInWords, msOf, sentence } from "../words.js";
+import { durationInWords, fieldInWords, inSentence, msOf, operationInWords, sentence, textInWords } from "../words.js";
 
 /** @typedef {import("../api/collections.js").Collection} Collection */
 
@@ -30,13 +30,13 @@ export function CollectionScreen() {
 
 /** @param {{collection: Collection, records: any[]}} properties */
 function CollectionList({ collection, records }) {
-  const title = sentence(collection.name);
+  const title = operationInWords(collection.name);
   return html`<${Heading} title=${title} note=${collection.summary}>
-      ${collection.creating.map(({ name }) => html`<${ActionLink} key=${name} operation=${name}>${sentence(name.replace("create_", "new_"))}<//>`)}
+      ${collection.creating.map(({ name }) => html`<${ActionLink} key=${name} operation=${name}>New ${inSentence(sentence(name.replace("create_", "")))}<//>`)}
     <//>
     <${SearchedTable} title=${title} caption=${title} rows=${records} idOf=${(/** @type {any} */ record) => record[collection.idField]}
       href=${(/** @type {any} */ record) => to(["records", collection.name, record[collection.idField]])} textOf=${(/** @type {any} */ record) => JSON.stringify(record)}
-      empty=${html`<${Empty} title=${`No ${title.toLowerCase()}`}>There are none in this organization.<//>`} columns=${columnsOf(records, collection)} />`;
+      empty=${html`<${Empty} title=${`No ${inSentence(title)}`}>There are none in this organization.<//>`} columns=${columnsOf(records, collection)} />`;
 }
 
 /** @param {any} record @param {Collection} collection */
@@ -56,7 +56,7 @@ function columnsOf(records, collection) {
   const short = Object.keys(first ?? {}).filter((name) => !isTime(first[name]) && !MOMENT.test(name) && typeof first[name] !== "object" && name !== collection.idField && !/Ids?$/.test(name) && String(first[name]) !== label);
   return [
     { title: "Name", cell: (/** @type {any} */ record) => labelOf(record, collection) },
-    ...short.slice(0, COLUMNS_MAX).map((name) => ({ title: fieldInWords(name), cell: (/** @type {any} */ record) => html`<span class="clip">${typeof record[name] === "boolean" ? (record[name] ? "yes" : "no") : String(record[name] ?? "")}</span>` })),
+    ...short.slice(0, COLUMNS_MAX).map((name) => ({ title: fieldInWords(name), cell: (/** @type {any} */ record) => html`<span class="clip">${typeof record[name] === "boolean" ? (record[name] ? "yes" : "no") : isSeconds(name, record[name]) ? durationInWords(Number(record[name])) : textInWords(String(record[name] ?? ""))}</span>` })),
     ...(madeAt ? [{ title: "Created", cell: (/** @type {any} */ record) => html`<${RecordTime} time=${record[madeAt]} />`, tight: true }] : []),
   ];
 }
@@ -73,14 +73,14 @@ function isTime(value) {
 
 /** @param {{collection: Collection, id: string, record: any, directory: Map<string, any>}} properties */
 function RecordPage({ collection, id, record, directory }) {
-  const crumbs = html`<a href=${to(["records", collection.name])}>${sentence(collection.name)}</a>`;
+  const crumbs = html`<a href=${to(["records", collection.name])}>${operationInWords(collection.name)}</a>`;
   if (!record) return html`<${Heading} title="Not found" crumbs=${crumbs} /><${Empty} title="There is no such record">It may have been deleted.<//>`;
   const { [collection.idField]: _, organizationId: own, ...rest } = record; // it is of this organization
   return html`<${Heading} title=${labelOf(record, collection)} crumbs=${crumbs}>
       ${collection.changing.map(({ name }) => html`<${ActionLink} key=${name} operation=${name} fields=${fieldsFor(record, collection, name)} danger=${name.startsWith("delete_")}>${sentence(name.split("_")[0])}<//>`)}
     <//>
     <${Card} title="Details"><dl class="facts"><dt>Id</dt><dd><${Copy} text=${id} /></dd>
-      ${Object.entries(rest).filter(([, value]) => value !== null).map(([name, value]) => html`<dt>${fieldInWords(name.replace(MOMENT, ""))}</dt><dd>${MOMENT.test(name) ? html`<${RecordTime} time=${value} />` : html`<${Value} value=${value} names=${directory} />`}</dd>`)}</dl><//>`;
+      ${Object.entries(rest).filter(([, value]) => value !== null).map(([name, value]) => html`<dt>${fieldInWords(name.replace(MOMENT, ""))}</dt><dd>${MOMENT.test(name) ? html`<${RecordTime} time=${value} />` : isSeconds(name, value) ? durationInWords(Number(value)) : html`<${Value} value=${value} names=${directory} />`}</dd>`)}</dl><//>`;
 }
 
 /** What a form about this record begins with. @param {any} record @param {Collection} collection @param {string} operation @returns {Record<string, string>} */

@@ -14,7 +14,7 @@ const OUTCOMES = {
   OUTCOME_ALLOW: ["done", "good", "allows it"],
   OUTCOME_DENY_EXPLICIT: ["cross", "bad", "denies it"],
   OUTCOME_DENY_IMPLICIT: ["info", "", "does not apply"],
-  OUTCOME_REQUIRES_CONSENSUS: ["warn", "warn", "allows it once more users approve"],
+  OUTCOME_REQUIRES_CONSENSUS: ["warn", "warn", "allows it once more people approve"],
   OUTCOME_REQUIRES_AUTHENTICATORS: ["warn", "warn", "allows it after further proofs"],
   OUTCOME_REJECTED: ["cross", "bad", "could have allowed it, without the rejection"],
   OUTCOME_TIME_INACTIVE: ["info", "", "would apply at another time"],
@@ -26,7 +26,7 @@ export function DecisionCard({ activity, names }) {
   const state = `${activity.id} ${activity.votes.length} ${activity.status}`;
   const decision = useLoaded(() => decisionOn(activity.id), [state]);
   return html`<${Card} title="Why"><${Loaded} of=${decision}>${(/** @type {Decision} */ { latest, byId }) => html`
-    <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />${activity.votes.length ? ", with the last vote" : ""}.</span></p>
+    <p><b>${verdictInWords(latest)}</b><br /><span class="muted">Decided <${Time} ms=${msOf(latest.createdAt)} />${occasion(activity)}.</span></p>
     <${Missing} activity=${activity} names=${names} />
     ${activity.status === "ACTIVITY_STATUS_AUTHENTICATORS_NEEDED" ? html`<${MissingProofs} key=${state} activity=${activity} names=${names} />` : null}
     <${Outcomes} latest=${latest} byId=${byId} explained=${(/** @type {string} */ policyId) => html`<${ClauseParts} activityId=${activity.id} policyId=${policyId} state=${state} isOpen=${WAITING.includes(activity.status)} names=${names} />`} />`}<//><//>`;
@@ -54,9 +54,29 @@ export function Outcomes({ latest, byId, explained }) {
 function Missing({ activity, names }) {
   const ways = WAITING.includes(activity.status) ? descriptionOf(activity.id)?.missingApprovals ?? [] : [];
   if (!ways.length) return null;
-  const people = (/** @type {string[]} */ ids) => ids.map((id, index) => html`${index ? ", " : ""}<a href=${to(["users", id])}>${names.get(id)?.name ?? id}</a>`);
-  return html`<div class="missing prose"><h3>Still missing</h3><ul class="stack tight">${ways.map(({ policyId, userIds, count }, index) => html`<li>${index ? "or " : ""}
-    ${policyId ? html`${userIds.length > 1 ? "approvals of one or more of" : "the approval of"} ${people(userIds)}, as “${names.get(policyId)?.name ?? policyId}” asks` : html`${count} of the root quorum: ${people(userIds)}`}</li>`)}</ul></div>`;
+  return html`<div class="missing prose"><h3>Still missing</h3><ul class="stack tight">${ways.map(({ policyId, userIds, count, requiredUserIds }, index) => html`<li>${index ? "or " : ""}
+    ${policyId ? html`<${Whose} ids=${userIds} count=${count} required=${requiredUserIds ?? []} names=${names} />, as “${names.get(policyId)?.name ?? "a policy that was deleted"}” asks` : html`${count} of the root quorum: <${People} ids=${userIds} names=${names} />`}</li>`)}</ul></div>`;
+}
+
+/** "2 of A, B, C"; "A, and 1 of B, C"; "the approvals of A and B". `count`: absent if no number describes it. */
+/** @param {{ids: string[], count?: number, required: string[], names: Map<string, import("../api/directory.js").Named>}} properties */
+function Whose({ ids, count, required, names }) {
+  if (count === undefined || count === null) return html`approvals of some of <${People} ids=${ids} names=${names} />`;
+  if (count === ids.length) return html`the ${count === 1 ? "approval" : "approvals"} of <${People} ids=${ids} names=${names} last="and" />`;
+  const others = ids.filter((id) => !required.includes(id));
+  return html`${required.length ? html`<${People} ids=${required} names=${names} />, and ` : null}${count - required.length} of <${People} ids=${others} names=${names} />`;
+}
+
+/** @param {{ids: string[], names: Map<string, import("../api/directory.js").Named>, last?: string}} properties `last`: the word before the last */
+function People({ ids, names, last = "" }) {
+  return ids.map((id, index) => html`${index ? (last && index === ids.length - 1 ? ` ${last} ` : ", ") : ""}<a href=${to(["users", id])}>${names.get(id)?.name ?? "a user who was deleted"}</a>`);
+}
+
+/** What led to the decision: the last vote. @param {any} activity */
+function occasion({ votes }) {
+  const last = [...votes].sort((one, other) => msOf(one.createdAt) - msOf(other.createdAt)).at(-1);
+  if (!last) return "";
+  return ` when ${last.user.userName} ${votes.length === 1 ? "submitted it" : last.selection === "VOTE_SELECTION_REJECTED" ? "rejected it" : "approved it"}`;
 }
 
 /** With what the voters must approve once more, by their MFA policies. @param {{activity: any, names: Map<string, import("../api/directory.js").Named>}} properties */
@@ -69,9 +89,22 @@ function MissingProofs({ activity, names }) {
   </ul></div>`}<//>`;
 }
 
+/** The rules that decide, as people say them. @type {Record<string, string>} */
+const RULES = {
+  "enough members of the root quorum approve": "enough members of the root quorum approved",
+  "a policy denies": "a policy denies it",
+  "a policy allows": "a policy allows it",
+  "a policy allows once more users approve": "more people must approve",
+  "users may change their own credentials": "everybody may change their own credentials and sessions",
+  "a member of the root quorum waits for the others": "more members of the root quorum must approve",
+  "raw payloads are refused because policies restrict transactions": "policies restrict transactions, so only whole transactions are signed",
+  "the session's profile does not cover it": "the profile of the session does not cover it",
+  "the policies cost more than a decision may": "the policies take too long to evaluate",
+};
+
 /** "deny: nothing allows it" and its rule, as one sentence. @param {any} evaluation */
 export function verdictInWords({ verdict, rule }) {
-  return `${decisionInWords(verdict)}: ${rule}.`;
+  return `${decisionInWords(verdict)}: ${RULES[rule] ?? rule}.`;
 }
 
 /** @param {string} verdict such as `deny` or `deny: nothing allows it` */

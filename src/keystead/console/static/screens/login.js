@@ -18,7 +18,7 @@ const IS_DEVELOPMENT = document.documentElement.dataset.mode === "dev";
 export function LoginScreen() {
   const [problem, setProblem] = useState("");
   const [isBusy, setBusy] = useState(false);
-  const [organizationId, setOrganizationId] = useState(localStorage.getItem("organizationId") ?? "");
+  const [organizationId, setOrganizationId] = useState("");
   const offered = useLoaded(proxyLogins, []);
   /** @type {Attempt} */
   const attempt = async (logIn) => {
@@ -45,29 +45,30 @@ export function LoginScreen() {
       <div class="or">or</div>
       <${KeyFile} attempt=${attempt} />
     </div></section>
-    ${IS_DEVELOPMENT ? html`<p class="muted small">This is a development server. The link that
-      ${" "}<code>keystead dev</code> prints when it starts logs you in without a file; it works once.</p>` : null}
+    ${IS_DEVELOPMENT ? html`<p class="muted small">This is a development server. <code>keystead console</code> prints a link that logs you in; each works once.</p>` : null}
   </div></main>`;
 }
 
+/** A passkey finds its organization; only who has one passkey in several names one. */
 /** @param {{organizationId: string, onOrganization: (id: string) => void, isBusy: boolean, attempt: Attempt}} properties */
 function PasskeyForm({ organizationId, onOrganization, isBusy, attempt }) {
   const [problem, setProblem] = useState("");
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    const isId = ID.test(organizationId.trim());
+    const id = organizationId.trim();
+    const isId = !id || ID.test(id);
     setProblem(isId ? "" : "Expected an organization's id: 8-4-4-4-12 hex digits in lower case.");
-    if (isId) attempt(() => logInByPasskey(organizationId.trim()));
+    if (isId) attempt(() => logInByPasskey(id));
   };
   return html`<form class="stack" onSubmit=${submit} noValidate>
-    <div class="field"><label for="organization">Organization</label>
+    <button class="button primary wide" disabled=${isBusy || !canUsePasskeys()}><${Icon} name="passkey" />Log in with a passkey</button>
+    ${canUsePasskeys() ? null : html`<p class="small muted">Browsers use passkeys on https and on localhost only.</p>`}
+    <details open=${Boolean(problem)}><summary class="small muted">I belong to several organizations</summary><div class="field spaced"><label for="organization">Organization</label>
       <input id="organization" class="input mono" autocomplete="organization" spellcheck=${false} value=${organizationId} placeholder="Organization id"
         aria-invalid=${problem ? "true" : undefined} aria-describedby=${problem ? "organization-problem" : undefined}
         onInput=${(/** @type {any} */ event) => onOrganization(event.target.value)} />
-      ${problem ? html`<div id="organization-problem" class="problem">${problem}</div>` : null}
-    </div>
-    <button class="button primary wide" disabled=${isBusy || !canUsePasskeys()}><${Icon} name="passkey" />Log in with a passkey</button>
-    ${canUsePasskeys() ? null : html`<p class="small muted">Browsers use passkeys on https and on localhost only.</p>`}
+      ${problem ? html`<div id="organization-problem" class="problem">${problem}</div>` : html`<span class="hint">Its id is on the page Organization. Otherwise leave this empty.</span>`}
+    </div></details>
   </form>`;
 }
 
@@ -104,7 +105,6 @@ function CodeForm({ offered, organizationId, isBusy, attempt }) {
       <div class="field"><label for="contact">${label}</label>
         <input id="contact" class="input" required autocomplete=${hasEmail ? "email" : "tel"} value=${contact} onInput=${(/** @type {any} */ event) => set({ contact: event.target.value, otpId: "" })} /></div>
       <button class="button wide" disabled=${isBusy}><${Icon} name="mail" />Send a code</button>
-      ${organizationId ? null : html`<p class="small muted">Without an organization above, the address finds yours.</p>`}
     </form>`;
   }
   return html`<form class="stack" onSubmit=${logIn}>
@@ -133,7 +133,7 @@ function KeyFile({ attempt }) {
   return html`<label class=${`drop ${isOver ? "over" : ""}`} onDrop=${drop} onDragLeave=${() => setOver(false)}
       onDragOver=${(/** @type {Event} */ event) => (event.preventDefault(), setOver(true))}>
       <${Icon} name="file" /><b>Drop an API key file here</b>
-      <span class="small">or choose it: such as <code>.keystead/credentials.json</code></span>
+      <span class="small">or choose it${IS_DEVELOPMENT ? html`, such as <code>.keystead/credentials.json</code>` : ""}</span>
       <input ref=${input} class="visually-hidden" type="file" accept=".json,application/json" onChange=${() => read(input.current?.files?.[0])} />
     </label>
     <p class="small muted">The file is read in this browser and not uploaded. Its key is kept so that it can sign and cannot be read.</p>`;

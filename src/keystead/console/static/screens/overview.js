@@ -1,66 +1,65 @@
-// Pictures of what happened, from the newest activities, each with its numbers as a table.
+// Pictures of what happened in a period, from counts of the server, each with its numbers as a table.
 import { html, useEffect, useMemo } from "../vendor/preact.js";
-import { OUTCOMES, ages, buckets, newest, outcomeOf, tally } from "../api/history.js";
+import { OUTCOMES, PERIODS, USUAL_PERIOD, ages, buckets, byType, history, outcomeOf, refusals } from "../api/history.js";
 import { waiting } from "../api/waiting.js";
-import { askerName } from "../api/summary.js";
 import { describe, headlineOf } from "../api/descriptions.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Bars, Plot } from "../parts/plot.js";
 import { Table } from "../parts/table.js";
 import { Card, Empty, Heading, Time } from "../parts/texts.js";
-import { to } from "../router.js";
-import { counted, msOf, typeInWords, withShortAddresses } from "../words.js";
+import { place, refine, to } from "../router.js";
+import { msOf, typeInWords, withShortAddresses } from "../words.js";
 
 const TYPES_SHOWN = 5;
 const OLDEST_SHOWN = 10;
 const SIGNING = ["Signed", "Waiting", "Rejected", "Failed"];
 
+/** @typedef {import("../api/history.js").Counted} Counted */
+
 export function OverviewScreen() {
-  const loaded = useLoaded(newest, []);
-  return html`<${Heading} title="Overview" note="From this organization's own record." />
-    <${Loaded} of=${loaded}>${(/** @type {any[]} */ activities) => (activities.length ? html`<${Pictures} activities=${activities} />`
-      : html`<section class="card"><${Empty} title="Nothing has happened yet">Activities appear here once somebody asks for one.<//></section>`)}<//>`;
+  const period = place.value.parameters.get("period") ?? USUAL_PERIOD;
+  const loaded = useLoaded(() => history(period), [period]);
+  return html`<${Heading} title="Overview" note="From this organization's own record, counted by the server.">
+      <select class="input narrow" aria-label="Period" value=${period} onChange=${(/** @type {any} */ event) => refine({ period: event.target.value })}>
+        ${Object.entries(PERIODS).map(([name, [words]]) => html`<option value=${name}>${words}</option>`)}</select><//>
+    <${Loaded} of=${loaded}>${(/** @type {import("../api/history.js").Period[]} */ periods) => html`<${Pictures} periods=${periods} />`}<//>
+    <${Waiting} />`;
 }
 
-/** @param {any} activity */
-function outcome({ status }) {
-  return outcomeOf(status);
+/** A signature, or why there is none; "" for other activities. @param {Counted} counted */
+function signing({ activityType, status }) {
+  if (!activityType.includes("_SIGN_")) return "";
+  return outcomeOf(status) === "Completed" ? "Signed" : outcomeOf(status);
 }
 
-/** A signature, or why there is none; "" for other activities. @param {any} activity */
-function signing(activity) {
-  if (!activity.type.includes("_SIGN_")) return "";
-  return outcome(activity) === "Completed" ? "Signed" : outcome(activity);
-}
-
-/** @param {{activities: any[]}} properties */
-function Pictures({ activities }) {
-  const { types, plots } = useMemo(() => {
-    const types = tally(activities.map((activity) => typeInWords(activity.type)));
+/** @param {{periods: import("../api/history.js").Period[]}} properties */
+function Pictures({ periods }) {
+  const { types, plots, figures } = useMemo(() => {
+    const types = byType(periods);
     const named = types.slice(0, TYPES_SHOWN).map(([word]) => word);
-    const typeOf = (/** @type {any} */ activity) => (named.includes(typeInWords(activity.type)) ? typeInWords(activity.type) : "Others");
+    const typeOf = (/** @type {Counted} */ { activityType }) => (named.includes(typeInWords(activityType)) ? typeInWords(activityType) : "Others");
+    const outcomes = buckets(periods, ({ status }) => outcomeOf(status));
+    const signatures = buckets(periods, signing);
+    const refused = refusals(periods);
+    const sum = (/** @type {import("../api/history.js").Bucket[]} */ over, /** @type {string} */ word) => over.reduce((total, { counts }) => total + (counts[word] ?? 0), 0);
     return {
       types,
       plots: [
-        { title: "Activities by outcome", isOutcome: true, words: OUTCOMES, over: buckets(activities, outcome) },
-        { title: "Activities by type", words: [...named, "Others"], over: buckets(activities, typeOf) },
-        { title: "Signatures and refusals", isOutcome: true, words: SIGNING, over: buckets(activities, signing) },
+        { title: "Activities by outcome", isOutcome: true, words: OUTCOMES, over: outcomes },
+        { title: "Activities by type", words: [...named, "Others"], over: buckets(periods, typeOf) },
+        { title: "Signatures by outcome", isOutcome: true, words: SIGNING, over: signatures },
+        { title: "Refused requests", words: ["Refused"], over: refused },
       ],
+      figures: /** @type {[string, number][]} */ ([["Completed", sum(outcomes, "Completed")], ["Signatures", sum(signatures, "Signed")], ["Waiting", sum(outcomes, "Waiting")],
+        ["Rejected or failed", sum(outcomes, "Rejected") + sum(outcomes, "Failed")], ["Refused requests", sum(refused, "Refused")]]),
     };
-  }, [activities]);
-  const count = (/** @type {string} */ word) => activities.filter((activity) => outcome(activity) === word).length;
-  const signatures = activities.filter((activity) => signing(activity) === "Signed").length;
-  // Ids are not in the order of these times if the clock of a development server was moved.
-  const firstMs = activities.reduce((ms, activity) => Math.min(ms, msOf(activity.createdAt)), Infinity);
-  return html`<p class="muted">${counted(activities.length, "activity", "activities")}. The first was created <${Time} ms=${firstMs} />. Requests that the policies denied at once leave no activity and are not counted.</p>
-    <dl class="figures">${[["Completed", count("Completed")], ["Signatures", signatures], ["Waiting", count("Waiting")], ["Rejected or failed", count("Rejected") + count("Failed")]]
-      .map(([name, number]) => html`<div class="card"><dt>${name}</dt><dd>${number.toLocaleString("en")}</dd></div>`)}</dl>
+  }, [periods]);
+  if (figures.every(([, number]) => !number)) {
+    return html`<section class="card"><${Empty} title="Nothing in this period">Activities appear here once somebody asks for one. A longer period looks further back.<//></section>`;
+  }
+  return html`<dl class="figures">${figures.map(([name, number]) => html`<div class="card"><dt>${name}</dt><dd>${number.toLocaleString("en")}</dd></div>`)}</dl>
     ${plots.map((plot) => html`<${Card} key=${plot.title} title=${plot.title}><${Plot} ...${plot} /><//>`)}
-    <${Waiting} />
-    <div class="pair">
-      <${Card} title="By type"><${Bars} caption="Activities by type" rows=${types.slice(0, 12)} /><//>
-      <${Card} title="By user"><${Bars} caption="Activities by the user who asked" rows=${tally(activities.map(askerName)).slice(0, 12)} /><//>
-    </div>`;
+    ${types.length ? html`<${Card} title="By type"><${Bars} caption="Activities by type" rows=${types.slice(0, 12)} /><//>` : null}`;
 }
 
 /** What waits, and since when. */

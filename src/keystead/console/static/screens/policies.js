@@ -2,9 +2,11 @@
 import { html, useEffect, useMemo, useState } from "../vendor/preact.js";
 import { forgetLists, listed, query, submit } from "../api/calls.js";
 import { names } from "../api/directory.js";
-import { EXAMPLES, NO_ADDRESS_YET } from "../api/policy_examples.js";
+import { EXAMPLES, NO_ADDRESS_YET, consensusOf } from "../api/policy_examples.js";
+import { ApproversDialog } from "../parts/approvers.js";
 import { useDraft } from "../parts/draft.js";
 import { ExpressionEditor } from "../parts/expression_editor.js";
+import { Icon } from "../parts/icons.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf, tell } from "../parts/notice.js";
 import { ActionLink } from "../parts/records.js";
@@ -12,7 +14,7 @@ import { TransferLimit } from "../parts/transfer_limit.js";
 import { NewButton, SearchedTable } from "../parts/table.js";
 import { Badge, Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { go, place, to } from "../router.js";
-import { counted, msOf, statusInWords } from "../words.js";
+import { counted, msOf, namesInWords, statusInWords, withShortAddresses } from "../words.js";
 import { PolicyTrial } from "./policy_trial.js";
 
 const CHECK_AFTER_MS = 250;
@@ -48,7 +50,7 @@ function PolicyList() {
         textOf=${(/** @type {any} */ policy) => `${policy.policyName} ${policy.condition} ${policy.consensus} ${policy.notes}`}
         empty=${html`<${Empty} title="No policies" action=${html`<${NewButton} href="#/policies/new">New policy<//>`}>Without policies, only the root quorum may change anything.<//>`}
         columns=${[
-          { title: "Name", cell: (/** @type {any} */ policy) => policy.policyName },
+          { title: "Name", cell: (/** @type {any} */ policy) => withShortAddresses(policy.policyName) },
           { title: "Effect", cell: (/** @type {any} */ policy) => html`<${Effect} effect=${policy.effect} />${inactive.has(policy.policyId) ? html` <${Badge}>Not now<//>` : null}`, tight: true },
           { title: "Condition", cell: (/** @type {any} */ policy) => html`<code class="clip">${policy.condition || "everything"}</code>` },
           { title: "Changed", cell: (/** @type {any} */ policy) => html`<${Time} ms=${msOf(policy.updatedAt)} />`, tight: true },
@@ -123,6 +125,7 @@ function PolicyEditor({ policy, keywords, directory }) {
         ${policy || draft.condition || draft.consensus || draft.time ? null : html`<div class="examples" role="group" aria-label="Examples to begin with"><span class="small muted">Begin with</span>
           ${EXAMPLES.map(({ title, asksLimit: asks = false, ...clauses }) => html`<button type="button" class="button tiny" key=${title} onClick=${() => (setAsksLimit(asks), change({ policyName: draft.policyName || title, ...clauses }))}>${title}</button>`)}</div>`}
         ${asksLimit ? html`<${TransferLimit} onWrite=${(/** @type {string} */ condition) => change({ condition })} />` : null}
+        <${PolicyApprovers} onWrite=${(/** @type {string} */ consensus) => change({ consensus })} />
         ${CLAUSES.map(([clause, label, hint]) => html`<${ExpressionEditor} key=${clause} label=${label} hint=${hint} value=${draft[clause]} keywords=${byClause[clause] ?? []} names=${directory}
           problem=${checked.problems.find((each) => each.clause === clause)} onChange=${(/** @type {string} */ changed) => change({ [clause]: changed })} />`)}
         <div class="field"><label for="policy-notes">Notes <span class="muted small">(optional)</span></label><textarea id="policy-notes" class="input" maxLength="2000" value=${draft.notes} onInput=${text("notes")}></textarea></div>
@@ -140,6 +143,16 @@ function PolicyEditor({ policy, keywords, directory }) {
         ]} /><//>` : null}
       </div>
     </div>`;
+}
+
+/** Writes the consensus from names and a number. @param {{onWrite: (consensus: string) => void}} properties */
+function PolicyApprovers({ onWrite }) {
+  const [isOpen, setOpen] = useState(false);
+  const sentence = (/** @type {string[]} */ names, /** @type {number} */ count) =>
+    (names.length === 1 ? `It needs the approval of ${names[0]}.` : `It needs the approvals of ${count === names.length ? namesInWords(names) : `any ${count} of ${namesInWords(names)}`}. Whoever submits it and is among them has approved already.`);
+  const save = async (/** @type {import("../parts/approvers.js").Approvers} */ { ids, count }) => onWrite(consensusOf(ids, count));
+  return html`<div><button type="button" class="button" onClick=${() => setOpen(true)}><${Icon} name="user" />Choose who approves</button>
+    ${isOpen ? html`<${ApproversDialog} title="Who approves what this policy allows" chosen=${{ ids: [], count: 1 }} action="Write it into the policy" sentence=${sentence} onSave=${save} onClose=${() => setOpen(false)} />` : null}</div>`;
 }
 
 /** @typedef {{problems: any[], warnings: any[], isKnown: boolean, error: string}} Check */

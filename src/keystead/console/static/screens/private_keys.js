@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/preact.js";
 import { query } from "../api/calls.js";
 import { names } from "../api/directory.js";
-import { AddressCode, CodeButton } from "../parts/address_code.js";
+import { FundDialog, FundButton } from "../parts/funding.js";
 import { Loaded, useLoaded } from "../parts/loaded.js";
 import { ActionLink, useRecords } from "../parts/records.js";
 import { SearchedTable, Table } from "../parts/table.js";
@@ -63,7 +63,7 @@ function Addresses({ addresses }) {
   return html`<${Card} title="Addresses" flush>${addresses.length ? html`<${Table} caption="Addresses" rows=${addresses} idOf=${(/** @type {any} */ each) => each.address} columns=${[
       { title: "Address", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.address} label="address" />` },
       { title: "Format", cell: (/** @type {any} */ each) => valueInWords(each.format, "ADDRESS_FORMAT_") },
-      { title: "QR", cell: (/** @type {any} */ each) => html`<${CodeButton} address=${each.address} onShow=${() => setShown(each)} />`, tight: true },
+      { title: "Receive", cell: (/** @type {any} */ each) => html`<${FundButton} address=${each.address} onShow=${() => setShown(each)} />`, tight: true },
     ]} />` : html`<${Empty} title="No addresses">This key was created without an address format.<//>`}<//>
-    ${shown ? html`<${AddressCode} title=${valueInWords(shown.format, "ADDRESS_FORMAT_")} address=${shown.address} onClose=${() => setShown(null)} />` : null}`;
+    ${shown ? html`<${FundDialog} title=${`Fund this key on ${valueInWords(shown.format, "ADDRESS_FORMAT_")}`} address=${shown.address} onClose=${() => setShown(null)} />` : null}`;
 }

@@ -9,7 +9,7 @@ import { Table } from "../parts/table.js";
 import { Card, Copy, Empty, Facts, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
 import { current } from "../session/session.js";
-import { sentence } from "../words.js";
+import { operationInWords, withTypesInWords } from "../words.js";
 
 const EVERY_MS = 1000;
 
@@ -33,9 +33,9 @@ export function RequestsSeen() {
       return shown.length ? html`<${Table} caption="Requests" rows=${shown} idOf=${(/** @type {Request} */ request) => request.number}
           below=${(/** @type {Request} */ request) => (opened === request.number ? html`<${RequestDetails} request=${request} sender=${senderOf(request, known.value ?? new Map())} />` : null)} columns=${[
         { title: "Request", cell: (/** @type {Request} */ request) => html`<button type="button" class="link" aria-expanded=${opened === request.number}
-          onClick=${() => setOpened(opened === request.number ? 0 : request.number)}>${request.operation ? sentence(request.operation) : request.path}</button>` },
+          onClick=${() => setOpened(opened === request.number ? 0 : request.number)}>${request.operation ? operationInWords(request.operation) : request.path}</button>` },
         { title: "Answer", cell: (/** @type {Request} */ request) => html`<span class=${`badge ${statusKind(request.status)}`}>${request.status || "cut"}</span>`, tight: true },
-        { title: "Reason", cell: (/** @type {Request} */ request) => request.reason },
+        { title: "Reason", cell: (/** @type {Request} */ request) => withTypesInWords(request.reason ?? "") },
         { title: "Took", cell: (/** @type {Request} */ request) => `${request.ms.toFixed(1)} ms`, tight: true },
         { title: "When", cell: (/** @type {Request} */ request) => html`<${Time} ms=${request.atMs} />`, tight: true },
       ]} />` : html`<${Empty} title=${isRefused ? "No request was refused" : "No requests yet"}>Requests of programs and other pages appear here when they arrive.<//>`;

@@ -5,9 +5,9 @@ import { Loaded, useLoaded } from "../parts/loaded.js";
 import { Notice, messageOf } from "../parts/notice.js";
 import { ActionLink } from "../parts/records.js";
 import { Table } from "../parts/table.js";
-import { Card, Copy, Empty, Facts, Heading } from "../parts/texts.js";
+import { Card, Copy, Empty, Facts, Heading, Time } from "../parts/texts.js";
 import { place, refine, to } from "../router.js";
-import { valueInWords } from "../words.js";
+import { msOf, valueInWords } from "../words.js";
 
 const PAGE = 100;
 const FILTERS = ["NAME", "USERNAME", "EMAIL", "PHONE_NUMBER", "WALLET_ACCOUNT_ADDRESS", "PUBLIC_KEY", "CREDENTIAL_ID"];
@@ -41,28 +41,33 @@ function SubOrganizationList() {
 
 /** @param {{filterType: string, filterValue: string}} properties */
 function Found({ filterType, filterValue }) {
-  const [older, setOlder] = useState(/** @type {string[]} */ ([]));
+  const [older, setOlder] = useState(/** @type {any[]} */ ([]));
   const [isFull, setFull] = useState(true);
   const [problem, setProblem] = useState("");
-  const page = async (/** @type {string | undefined} */ after) => (await query("list_suborgs", {
+  const page = async (/** @type {string | undefined} */ after) => (await query("list_named_suborgs", {
     ...(filterValue ? { filterType, filterValue } : {}),
     paginationOptions: { limit: String(PAGE), ...(after ? { after } : {}) },
-  })).organizationIds;
+  })).subOrganizations;
   const first = useLoaded(() => page(undefined), [filterType, filterValue]);
-  const ids = [...(first.value ?? []), ...older];
+  const found = [...(first.value ?? []), ...older];
   const more = async () => {
     try {
-      const next = await page(ids.at(-1));
+      const next = await page(found.at(-1)?.organizationId);
       setOlder([...older, ...next]);
       setFull(next.length === PAGE);
     } catch (error) {
       setProblem(messageOf(error));
     }
   };
-  return html`<${Loaded} of=${first}>${() => (ids.length ? html`
-    <${Table} caption="Sub-organizations" isPage rows=${ids} idOf=${(/** @type {string} */ id) => id} href=${(/** @type {string} */ id) => to(["sub-organizations", id])}
-      columns=${[{ title: "Id", cell: (/** @type {string} */ id) => html`<code>${id}</code>` }]} />
-    ${isFull && ids.length >= PAGE ? html`<div class="more"><button type="button" class="button" onClick=${more}>Show more</button></div>` : null}
+  return html`<${Loaded} of=${first}>${() => (found.length ? html`
+    <${Table} caption="Sub-organizations" isPage rows=${found} idOf=${(/** @type {any} */ each) => each.organizationId} href=${(/** @type {any} */ each) => to(["sub-organizations", each.organizationId])}
+      columns=${[
+        { title: "Name", cell: (/** @type {any} */ each) => each.name },
+        { title: "Users", cell: (/** @type {any} */ each) => each.userCount.toLocaleString("en"), tight: true },
+        { title: "Id", cell: (/** @type {any} */ each) => html`<${Copy} text=${each.organizationId} label="id" short />` },
+        { title: "Created", cell: (/** @type {any} */ each) => html`<${Time} ms=${msOf(each.createdAt)} />`, tight: true },
+      ]} />
+    ${isFull && found.length >= PAGE ? html`<div class="more"><button type="button" class="button" onClick=${more}>Show more</button></div>` : null}
     ${problem ? html`<div class="body"><${Notice} kind="bad">${problem}<//></div>` : null}`
     : html`<${Empty} title=${filterValue ? "Nothing found" : "No sub-organizations"}>${filterValue ? "No sub-organization has exactly this value." : "An application makes one for each person who signs up."}<//>`)}<//>`;
 }

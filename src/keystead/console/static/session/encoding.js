@@ -18,6 +18,11 @@ export function base64urlOf(bytes) {
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
+/** @param {string} text base64url, without padding */
+export function bytesOfBase64url(text) {
+  return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+}
+
 /** @param {string} text */
 export function utf8(text) {
   return new TextEncoder().encode(text);
@@ -35,6 +40,19 @@ export async function sha256Hex(text) {
 export function derOf(signature) {
   const numbers = [...integer(signature.slice(0, 32)), ...integer(signature.slice(32))];
   return Uint8Array.from([0x30, numbers.length, ...numbers]);
+}
+
+/** The 64 bytes of r and s, of an ECDSA signature in DER. @param {Uint8Array} der */
+export function rawOf(der) {
+  const raw = new Uint8Array(64);
+  let at = 2;
+  for (const end of [32, 64]) {
+    const length = der[at + 1];
+    const digits = der.slice(at + 2, at + 2 + length).slice(-32);
+    raw.set(digits, end - digits.length);
+    at += 2 + length;
+  }
+  return raw;
 }
 
 /** @param {Uint8Array} bytes */

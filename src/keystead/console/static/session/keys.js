@@ -1,5 +1,5 @@
 // P-256 keys that stamp requests. The private half is a WebCrypto key that no script can read.
-import { base64urlOf, bytesOfHex, derOf, hexOf, utf8 } from "./encoding.js";
+import { base64urlOf, bytesOfBase64url, bytesOfHex, derOf, hexOf, utf8 } from "./encoding.js";
 
 /** @typedef {{publicKey: string, privateKey: CryptoKey}} StampingKey `publicKey`: compressed point, hex */
 
@@ -20,8 +20,7 @@ export async function makeKey() {
 export async function makeKeyToHandOver() {
   const pair = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
   const { d } = await crypto.subtle.exportKey("jwk", pair.privateKey);
-  const bytes = Uint8Array.from(atob(String(d).replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-  return { publicKey: await compressed(pair.publicKey), privateKey: hexOf(bytes) };
+  return { publicKey: await compressed(pair.publicKey), privateKey: hexOf(bytesOfBase64url(String(d))) };
 }
 
 /**

@@ -1,5 +1,5 @@
 // Passkeys of this browser: registering one, and stamping a request with one.
-import { base64urlOf, sha256Hex, utf8 } from "./encoding.js";
+import { base64urlOf, bytesOfBase64url, sha256Hex, utf8 } from "./encoding.js";
 
 /** Registered with the server: the members of AuthenticatorParamsV2, but for the name. */
 /** @typedef {{challenge: string, attestation: {credentialId: string, clientDataJson: string, attestationObject: string, transports: string[]}}} NewPasskey */
@@ -18,7 +18,7 @@ export async function makePasskey(userName) {
         rp: { name: "Keystead" },
         user: { id: crypto.getRandomValues(new Uint8Array(16)), name: userName, displayName: userName },
         pubKeyCredParams: [{ type: "public-key", alg: -7 }, { type: "public-key", alg: -257 }],
-        authenticatorSelection: { residentKey: "preferred", userVerification: "preferred" },
+        authenticatorSelection: { residentKey: "required", userVerification: "preferred" },
         timeout: 300_000,
       },
     })
@@ -51,7 +51,7 @@ const TRANSPORTS = {
  * @returns {Promise<Record<string, string>>}
  */
 export async function stampByPasskey(body, credentialIds = []) {
-  const allowed = credentialIds.map((id) => ({ type: /** @type {const} */ ("public-key"), id: bytesOf(id) }));
+  const allowed = credentialIds.map((id) => ({ type: /** @type {const} */ ("public-key"), id: bytesOfBase64url(id) }));
   const found = /** @type {PublicKeyCredential} */ (
     await navigator.credentials.get({
       publicKey: {
@@ -75,10 +75,4 @@ export async function stampByPasskey(body, credentialIds = []) {
 /** Whether this page can use passkeys: browsers have them on https and on localhost. */
 export function canUsePasskeys() {
   return window.isSecureContext && typeof PublicKeyCredential === "function";
-}
-
-/** @param {string} base64url */
-function bytesOf(base64url) {
-  const text = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
-  return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }

@@ -8,11 +8,16 @@ import { storeBegunLogin, takeBegunLogin } from "./stored.js";
 /** @typedef {{name: string, url: string}} Issuer `url`: its authorization endpoint, with our client id */
 /** @typedef {{authProxyId: string, issuers: Issuer[], channels: string[]}} ProxyLogins `channels`: of codes: email, sms */
 
-/** What this server offers; undefined if it offers neither codes nor issuers. @returns {Promise<ProxyLogins | undefined>} */
-export async function proxyLogins() {
+/** As the operator has set them. @returns {Promise<{authProxyId: string, oidc: Issuer[], invitesByEmail: boolean}>} */
+export async function loginMethods() {
   const answer = await fetch("logins.json");
   if (!answer.ok) throw new Error(`the server did not list its login methods: ${answer.status}`);
-  const { authProxyId, oidc } = await answer.json();
+  return answer.json();
+}
+
+/** What this server offers; undefined if it offers neither codes nor issuers. @returns {Promise<ProxyLogins | undefined>} */
+export async function proxyLogins() {
+  const { authProxyId, oidc } = await loginMethods();
   if (!authProxyId) return undefined;
   const { enabledProviders } = await ask(authProxyId, "wallet_kit_config", {});
   const channels = ["email", "sms"].filter((channel) => enabledProviders.includes(channel));

@@ -61,13 +61,16 @@ export async function logInByLink(secret) {
   await beginSession(answer, key);
 }
 
+/** In place of an organization's id: the organization that has the passkey. */
+const ANY_ORGANIZATION = "00000000-0000-0000-0000-000000000000";
+
 /**
  * By a passkey: it stamps one request, which makes a key of this browser a session key.
- * @param {string} organizationId
+ * @param {string} organizationId "" if the passkey finds it
  */
 export async function logInByPasskey(organizationId) {
   const key = await makeKey();
-  const body = stampLogin(organizationId, key);
+  const body = stampLogin(organizationId || ANY_ORGANIZATION, key);
   await beginSession(await send("/public/v1/submit/stamp_login", body, await stampByPasskey(body)), key);
 }
 

@@ -9,7 +9,11 @@
  * @property {number | null} expiresAtMs
  */
 
-const STORE = "logins";
+const LOGINS = "logins";
+
+/** The database of each object store. */
+const DATABASES = { logins: "keystead-console", exports: "keystead-exports" };
+
 const [CURRENT, BEGUN] = ["current", "begun"];
 
 /**
@@ -24,46 +28,47 @@ const [CURRENT, BEGUN] = ["current", "begun"];
 
 /** @returns {Promise<StoredLogin | undefined>} */
 export async function storedLogin() {
-  return request("readonly", (store) => store.get(CURRENT));
+  return stored(LOGINS, "readonly", (store) => store.get(CURRENT));
 }
 
 /** @param {StoredLogin} login */
 export async function storeLogin(login) {
-  await request("readwrite", (store) => store.put(login, CURRENT));
+  await stored(LOGINS, "readwrite", (store) => store.put(login, CURRENT));
 }
 
 export async function forgetLogin() {
-  await request("readwrite", (store) => store.delete(CURRENT));
+  await stored(LOGINS, "readwrite", (store) => store.delete(CURRENT));
 }
 
 /** @param {BegunLogin} login */
 export async function storeBegunLogin(login) {
-  await request("readwrite", (store) => store.put(login, BEGUN));
+  await stored(LOGINS, "readwrite", (store) => store.put(login, BEGUN));
 }
 
 /** The log-in that was begun, once. @returns {Promise<BegunLogin | undefined>} */
 export async function takeBegunLogin() {
-  const login = await request("readonly", (store) => store.get(BEGUN));
-  await request("readwrite", (store) => store.delete(BEGUN));
+  const login = await stored(LOGINS, "readonly", (store) => store.get(BEGUN));
+  await stored(LOGINS, "readwrite", (store) => store.delete(BEGUN));
   return login;
 }
 
 /**
+ * @param {keyof typeof DATABASES} name of the object store
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest} ask
  * @returns {Promise<any>}
  */
-async function request(mode, ask) {
+export async function stored(name, mode, ask) {
   const database = await new Promise((resolve, reject) => {
-    const opening = indexedDB.open("keystead-console", 1);
-    opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+    const opening = indexedDB.open(DATABASES[name], 1);
+    opening.onupgradeneeded = () => opening.result.createObjectStore(name);
     opening.onsuccess = () => resolve(opening.result);
     opening.onerror = () => reject(opening.error);
   });
   try {
     return await new Promise((resolve, reject) => {
-      const transaction = database.transaction(STORE, mode);
-      const asked = ask(transaction.objectStore(STORE));
+      const transaction = database.transaction(name, mode);
+      const asked = ask(transaction.objectStore(name));
       transaction.oncomplete = () => resolve(asked.result);
       transaction.onerror = () => reject(transaction.error);
     });

@@ -65,6 +65,28 @@ CROSS JOIN LATERAL (
 ) AS found
 ORDER BY found.id LIMIT :limit;
 
+-- name: activity_counts
+-- For each period and wanted status, one walk of an index. Periods are numbered from 0.
+SELECT period.number - 1, found.type, wanted_status.value, found.count
+FROM unnest(:starts::text[], :ends::text[]) WITH ORDINALITY AS period(starts, ends, number)
+CROSS JOIN unnest(:statuses::text[]) AS wanted_status(value)
+CROSS JOIN LATERAL (
+    SELECT type, count(*) AS count FROM activity
+    WHERE organization_id = :organization_id AND status = wanted_status.value
+        AND created_at_ms >= period.starts::bigint AND created_at_ms < period.ends::bigint
+    GROUP BY type
+) AS found;
+
+-- name: refused_request_counts
+SELECT period.number - 1, found.count
+FROM unnest(:starts::text[], :ends::text[]) WITH ORDINALITY AS period(starts, ends, number)
+CROSS JOIN LATERAL (
+    SELECT sum(count)::bigint AS count FROM refused_request
+    WHERE organization_id = :organization_id
+        AND at_ms >= period.starts::bigint AND at_ms < period.ends::bigint
+) AS found
+WHERE found.count IS NOT NULL;
+
 -- name: activities_by_type_and_status_below
 -- Ids of activities.
 -- By status too, so that one index serves every page by type.

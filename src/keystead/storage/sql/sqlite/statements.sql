@@ -61,6 +61,27 @@ FROM
     )) AS found
 ORDER BY found.value LIMIT :limit;
 
+-- name: activity_counts
+-- For each period and wanted status, one walk of an index. Periods are numbered from 0.
+SELECT starts.key, activity.type, activity.status, count(*)
+FROM json_each(:starts) AS starts
+JOIN json_each(:ends) AS ends ON ends.key = starts.key
+CROSS JOIN json_each(:statuses) AS wanted_status
+CROSS JOIN activity
+WHERE activity.organization_id = :organization_id AND activity.status = wanted_status.value
+    AND activity.created_at_ms >= CAST(starts.value AS INTEGER)
+    AND activity.created_at_ms < CAST(ends.value AS INTEGER)
+GROUP BY starts.key, activity.type, activity.status;
+
+-- name: refused_request_counts
+SELECT starts.key, sum(refused_request.count)
+FROM json_each(:starts) AS starts
+JOIN json_each(:ends) AS ends ON ends.key = starts.key
+CROSS JOIN refused_request
+WHERE refused_request.organization_id = :organization_id
+    AND refused_request.at_ms >= CAST(starts.value AS INTEGER) AND refused_request.at_ms < CAST(ends.value AS INTEGER)
+GROUP BY starts.key;
+
 -- name: activities_by_type_and_status_below
 -- Ids of activities.
 -- By status too, so that one index serves every page by type.
