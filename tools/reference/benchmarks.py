@@ -11,8 +11,8 @@ from bench.report import TARGETS
 RESULTS = Path(__file__).parents[2] / "docs" / "figures" / "benchmarks.json"
 
 WHAT = """\
-What `make bench` measured ([how](../benchmarks.md)), with one worker and one organization. The share is that of the
-verification rate."""
+What `make bench` measured ([how](../benchmarks.md)), with one worker and one organization. The share is that of
+the verification rate."""
 
 
 def benchmarks_page(mark: str) -> str:
@@ -20,7 +20,8 @@ def benchmarks_page(mark: str) -> str:
     written = json.loads(RESULTS.read_text())
     machine = written["machine"]
     lines = [mark, "# Results of the benchmark", "", WHAT, ""]
-    lines.append(f"{machine['date']}: {machine['processor']}; Python {machine['python']}; {machine['file system']}.")
+    ran_on = (machine[each] for each in ("processor", "file system"))
+    lines.append(f"{machine['date']}, Python {machine['python']}: {'; '.join(ran_on)}.")
     lines += ["", "| operation | store | requests/s | processor time | p50, p99 | share | target |"]
     lines.append("|---|---|---:|---:|---:|---:|---:|")
     for result in written["results"]:

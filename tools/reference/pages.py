@@ -96,8 +96,8 @@ def _index(groups: list[tuple[Group, list[Operation]]], examples: Mapping[str, E
         links = ", ".join(f"[{each.name}]({group.name}.md#{each.name})" for each in operations)
         lines.append(f"| [{group.title}]({group.name}.md) | {links} |")
     lines += ["", "Lists: [kinds of activities](policy-kinds.md) and [keywords](policy-keywords.md) of policies,"]
-    lines += ["[commands](commands.md), [metrics](metrics.md), [movements](movements.md), [terms of the code](terms.md),"]
-    lines += ["[results of the benchmark](benchmarks.md)."]
+    lines += ["[commands](commands.md), [metrics](metrics.md), [movements](movements.md),"]
+    lines += ["[terms of the code](terms.md), [results of the benchmark](benchmarks.md)."]
     lines += ["", "## Try an operation", "", TRY_IT]
     lines += ["", "## An activity", "", "The whole answer to a submission of `create_user_tag`:", ""]
     lines += _json(examples["create_user_tag"].answer)

@@ -49,8 +49,8 @@ from keystead.storage.rows import Rows
 ROOT = Path(__file__).parents[2]
 
 WHAT = """\
-The terms of the code, and the class, function or module that each is. The [glossary](../glossary.md) has the terms of
-the API, and those that have no object of their own."""
+The terms of the code, and the class, function or module that each is. The [glossary](../glossary.md) has the terms
+of the API, and those that have no object of their own."""
 
 TERMS: Sequence[tuple[str, Any]] = (
     ("attached row", AttachedRow),
