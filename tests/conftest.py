@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import asyncpg
 import coverage
 import pytest
+from hypothesis import HealthCheck, settings
 
 from keystead.keys.token_key import TokenKeyName, create_token_key
 from keystead.storage.schema import distribute, migrate
@@ -30,6 +31,10 @@ from tests.support.servers import Installation, Server, bootstrap_installation, 
 from tests.support.softhsm import made_token
 
 pytest_plugins = ["pytester"]
+
+# A property holds or does not, also on a slow machine. This is here because decorators of tests inherit it.
+settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-machine")
 
 _TEMPORARY = pytest.StashKey[list[Path]]()
 _MEMORY = Path("/dev/shm")

@@ -16,6 +16,7 @@ import pytest
 from keystead import Unauthenticated
 from keystead.testing import DevelopmentServer
 from tests.support.dev_servers import wait_until_ended
+from tests.support.hanging import PATIENCE_S
 
 NewServer = Callable[..., AbstractContextManager[DevelopmentServer]]
 
@@ -35,7 +36,7 @@ def seen(new_server: NewServer, seed: str) -> tuple[str, ...]:
             user.api_keys[0].api_key_id,
             wallet.wallet_id,
             *(account.wallet_account_id for account in accounts),
-            httpx.get(f"{server.base_url}/bundle-signer").json()["compositePublicKey"],
+            httpx.get(f"{server.base_url}/bundle-signer", timeout=PATIENCE_S).json()["compositePublicKey"],
             *(proof.public_key for proof in proved.activity.app_proofs or ()),
         )
 
@@ -102,7 +103,7 @@ def test_servers_end_with_the_process_that_started_them(how: str) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert done.returncode != 0
     wait_until_ended(done.stdout.split())

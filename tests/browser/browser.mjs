@@ -13,6 +13,9 @@ import { codeFor } from "./outbox.mjs";
 const RENDERERS = ["--renderer-process-limit=1", "--disable-features=SpareRendererForSitePerProcess"];
 const SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync", ...RENDERERS];
 
+// How long to wait for what must happen: much longer than a slow machine needs.
+const PATIENCE_MS = 300_000;
+
 /** Serves page/index.html with this script on localhost, which browsers treat as a secure place. */
 export async function servePage(script) {
   const html = await readFile(new URL("./page/index.html", import.meta.url));
@@ -40,13 +43,15 @@ async function executable() {
 }
 
 export async function launch() {
-  return puppeteer.launch({ executablePath: await executable(), headless: "shell", args: SWITCHES });
+  const patience = { timeout: PATIENCE_MS, protocolTimeout: PATIENCE_MS };
+  return puppeteer.launch({ executablePath: await executable(), headless: "shell", args: SWITCHES, ...patience });
 }
 
 /** A page in a fresh profile, with a virtual authenticator that says yes to everything. `server`: for `window.server`. */
 export async function openPage(browser, url, server) {
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
   const devtools = await page.createCDPSession();
   await devtools.send("WebAuthn.enable");
   await devtools.send("WebAuthn.addVirtualAuthenticator", {

@@ -14,6 +14,7 @@ from keystead.client.credentials import credentials_in
 from tests.browser.issuer import IssuerOnThisMachine
 from tests.compatibility.scripts import PACKAGES, drive, node
 from tests.support.dev_servers import dev_banner
+from tests.support.hanging import PATIENCE_S
 
 HERE = Path(__file__).parent
 
@@ -85,7 +86,7 @@ def test_types() -> None:
         [node(), PACKAGES / "typescript/bin/tsc", "--project", HERE / "console/tsconfig.json"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert checked.returncode == 0, checked.stdout
 

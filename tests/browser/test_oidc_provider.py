@@ -33,6 +33,7 @@ from tests.compatibility.scripts import node
 from tests.conftest import MakeDatabase
 from tests.support import bundles
 from tests.support.callers import Caller, answered, refusal, unique
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Server, bootstrap_installation, running
 
 SCRIPT = Path(__file__).parent / "oidc_provider.mjs"
@@ -82,7 +83,7 @@ class Provider:
             "code_challenge": urlsafe_b64encode(sha256(verifier.encode()).digest()).rstrip(b"=").decode(),
             "code_challenge_method": "S256",
         }
-        with httpx.Client(base_url=self.issuer) as browser:
+        with httpx.Client(base_url=self.issuer, timeout=PATIENCE_S) as browser:
             answer = browser.get("/auth", params=asked)
             while not answer.headers["location"].startswith(REDIRECT_URI):
                 answer = browser.get(answer.headers["location"])
@@ -97,7 +98,9 @@ class Provider:
             "redirect_uri": REDIRECT_URI,
             "code_verifier": verifier,
         }
-        with httpx.Client(base_url=self.issuer, auth=(client_id, SECRET.replace(" ", "+"))) as client:
+        with httpx.Client(
+            base_url=self.issuer, auth=(client_id, SECRET.replace(" ", "+")), timeout=PATIENCE_S
+        ) as client:
             token: str = answered(client.post("/token", data=asked))["id_token"]
         return token
 

@@ -74,7 +74,7 @@ def test_what_is_not_an_address_stands_for_itself(text: str) -> None:
     assert address_key(text + "x") == text + "x"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=40))
 def test_base58_comes_back(data: bytes) -> None:
     assert decode_base58(base58(data), 40) == data
@@ -82,7 +82,7 @@ def test_base58_comes_back(data: bytes) -> None:
     assert decode_base58(base58(data + b"\1" * 41), 40) is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(["bc", "tb", "bcrt"]), st.integers(0, 16), st.binary(min_size=2, max_size=40), st.data())
 def test_segwit_comes_back(prefix: str, version: int, program: bytes, data: st.DataObject) -> None:
     text = segwit(prefix, version, program)

@@ -118,14 +118,14 @@ def test_caip2_prefix(address_format: AddressFormat) -> None:
     assert caip2_prefix(address_format) == known.get(address_format)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.binary(min_size=32, max_size=32).filter(any))
 def test_ethereum_agrees_with_bip_utils(private_key: bytes) -> None:
     key = public_key(Curve.SECP256K1, b"\0" + private_key[1:31] + b"\1")
     assert address(key, AddressFormat.ETHEREUM) == EthAddrEncoder.EncodeKey(key.compressed)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(zeros=st.integers(0, 32), tail=st.binary(max_size=32))
 def test_solana_agrees_with_bip_utils(zeros: int, tail: bytes) -> None:
     encoded = (bytes(zeros) + tail + bytes(32))[:32]
@@ -147,7 +147,7 @@ THEIRS: dict[AddressFormat, Callable[[bytes], str]] = {
 
 
 @pytest.mark.parametrize("address_format", THEIRS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(private_key=st.binary(min_size=30, max_size=30))
 def test_agrees_with_bip_utils(address_format: AddressFormat, private_key: bytes) -> None:
     (curve,) = (curve for curve, existing in EXISTING if existing is address_format)

@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.hanging import PATIENCE_S
+
 SCRIPT = Path(__file__).parents[2] / "deploy" / "start-in-action.sh"
 
 
@@ -50,7 +52,7 @@ def test_the_action_starts_a_server(tmp_path: Path, environment: dict[str, str])
             "organization-id": set_for_steps["ORGANIZATION_ID"],
         }
         assert f"::add-mask::{set_for_steps['API_PRIVATE_KEY']}" in done.stdout
-        assert httpx.get(f"{outputs['base-url']}/readyz", trust_env=False).status_code == 200
+        assert httpx.get(f"{outputs['base-url']}/readyz", trust_env=False, timeout=PATIENCE_S).status_code == 200
         command = [sys.executable, "-m", "keystead", "request", "query/whoami"]
         subprocess.run(command, env={**environment, **set_for_steps}, check=True, capture_output=True)
     finally:

@@ -31,6 +31,7 @@ from keystead.server.settings.settings import OF_DATA, AllSettings, SettingsErro
 from keystead.stamps.signing import generate_api_key
 from tests.support.commands import run_keystead
 from tests.support.dev_servers import Started, dev
+from tests.support.hanging import PATIENCE_S
 from tests.support.terminal import Terminal
 
 ACCOUNT = WalletAccountParams(
@@ -97,7 +98,7 @@ def test_a_seed_makes_later_wallets_the_same(tmp_path: Path) -> None:
 def own_keys(started: Started) -> tuple[str, ...]:
     """What the first organization is known by: its ids, its key, its proxy, its addresses, the key of bundles."""
     credentials = credentials_in(started.credentials)
-    signer = httpx.get(f"{credentials.base_url}/bundle-signer").json()["signingPublicKey"]
+    signer = httpx.get(f"{credentials.base_url}/bundle-signer", timeout=PATIENCE_S).json()["signingPublicKey"]
     assert credentials.user_id is not None and credentials.auth_proxy_id is not None
     with Client.from_credentials(started.credentials) as client:
         (proxy,) = client.list_auth_proxy_configs().auth_proxy_configs
@@ -153,7 +154,10 @@ def test_another_link_to_the_console(tmp_path: Path) -> None:
         for link in links:
             base_url, _, secret = link.partition("/console/#login=")
             login = {"secret": secret, "publicKey": generate_api_key().public_key}
-            answers = [httpx.post(f"{base_url}/dev/v1/console-login", json=login).status_code for _ in range(2)]
+            answers = [
+                httpx.post(f"{base_url}/dev/v1/console-login", json=login, timeout=PATIENCE_S).status_code
+                for _ in range(2)
+            ]
             assert answers == [200, 403], link
 
 
@@ -174,7 +178,7 @@ def test_a_log_for_people(tmp_path: Path) -> None:
                 client.get_wallet(wallet_id="00000000-0000-7000-8000-000000000000")
         base_url = re.search(r"^Keystead (\S+)$", started.log.read_text(), re.MULTILINE)
         assert base_url is not None
-        httpx.get(f"{base_url[1]}/%1b", trust_env=False)
+        httpx.get(f"{base_url[1]}/%1b", trust_env=False, timeout=PATIENCE_S)
         started.stop()
         lines = [line for line in started.log.read_text().splitlines() if re.match(r"\d\d:\d\d:\d\d  \d", line)]
     times = r"\d\d:\d\d:\d\d  {}  +\d+ ms  {}"
@@ -271,7 +275,9 @@ def test_metrics_and_messages_of_a_development_server(tmp_path: Path, monkeypatc
         address = "{}:{}".format(*listening.getsockname())
     monkeypatch.setenv("KEYSTEAD_METRICS_ADDRESS", address)
     with dev(tmp_path, "--memory"):
-        assert "keystead_processes" in httpx.get(f"http://{address}/metrics", trust_env=False).text
+        assert (
+            "keystead_processes" in httpx.get(f"http://{address}/metrics", trust_env=False, timeout=PATIENCE_S).text
+        )
 
 
 @pytest.mark.parametrize(

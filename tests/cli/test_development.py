@@ -14,6 +14,7 @@ from keystead.stamps.signing import generate_api_key
 from tests.support.callers import answered, refusal
 from tests.support.commands import run_keystead
 from tests.support.dev_servers import dev_banner
+from tests.support.hanging import PATIENCE_S
 from tests.support.issuer_server import issuer_on_this_machine
 from tests.support.issuers import Issuer
 
@@ -28,7 +29,7 @@ def proxy_of(printed: str) -> tuple[str, str]:
 def ask(printed: str, endpoint: str, **body: object) -> httpx.Response:
     config_id, address = proxy_of(printed)
     headers = {"X-Auth-Proxy-Config-ID": config_id, "Origin": "http://localhost:3000"}
-    return httpx.post(f"{address}/v1/{endpoint}", json=body, headers=headers, timeout=60)
+    return httpx.post(f"{address}/v1/{endpoint}", json=body, headers=headers, timeout=PATIENCE_S)
 
 
 def signed_up(printed: str, issuer: Issuer, subject: str) -> httpx.Response:

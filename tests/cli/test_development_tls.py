@@ -19,6 +19,7 @@ from keystead.client.client import Client
 from keystead.testing import development_server
 from tests.support.commands import run_keystead
 from tests.support.dev_servers import dev_banner
+from tests.support.hanging import PATIENCE_S
 
 NOW = datetime.datetime(2026, 11, 26, tzinfo=datetime.UTC)
 LATER = {
@@ -97,7 +98,7 @@ def test_every_address_that_is_printed_is_https_and_works(tmp_path: Path) -> Non
         link = re.search(r"(https://\S+/console/)#login=(\S+)", printed)
         assert link is not None
         trusted = ssl.create_default_context(cafile=ca_file)
-        with httpx.Client(verify=trusted, base_url=base_url) as page:
+        with httpx.Client(verify=trusted, base_url=base_url, timeout=PATIENCE_S) as page:
             assert page.get(link[1]).status_code == 200
             login = {"secret": link[2], "publicKey": "02" + "11" * 32}
             foreign = page.post("/dev/v1/console-login", json=login, headers={"Origin": "https://evil.example"})
@@ -105,9 +106,9 @@ def test_every_address_that_is_printed_is_https_and_works(tmp_path: Path) -> Non
             own = page.post("/dev/v1/console-login", json=login, headers={"Origin": base_url})
             assert own.json()["path"] == "/public/v1/submit/stamp_login"
             with pytest.raises(httpx.TransportError):
-                httpx.get(base_url.replace("https", "http"))
+                httpx.get(base_url.replace("https", "http"), timeout=PATIENCE_S)
             with pytest.raises(httpx.ConnectError):
-                httpx.get(base_url)  # nobody trusts it unless told
+                httpx.get(base_url, timeout=PATIENCE_S)  # nobody trusts it unless told
     with dev_banner(data) as again:
         assert "https://localhost" not in again
         assert "caFile" not in json.loads((data / "credentials.json").read_text())

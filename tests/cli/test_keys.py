@@ -14,6 +14,7 @@ from keystead.keys import master_key
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.commands import run_keystead
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation, Server, bootstrap_installation
 from tests.support.terminal import Terminal
 
@@ -28,7 +29,7 @@ def test_bundle_signer_is_what_the_server_tells(
     printed = terminal.run("keys", "bundle-signer", "--database-url", installation.database.url)
     assert (printed.code, printed.err) == (0, "")
     told = json.loads(printed.out)
-    assert told == httpx.get(f"{sqlite_server.base_url}/bundle-signer").json()
+    assert told == httpx.get(f"{sqlite_server.base_url}/bundle-signer", timeout=PATIENCE_S).json()
     signing, composite = bytes.fromhex(told["signingPublicKey"]), bytes.fromhex(told["compositePublicKey"])
     assert (len(signing), len(composite), signing[0], composite[0]) == (65, 130, 4, 4)
     assert composite.endswith(signing)
@@ -42,7 +43,7 @@ def test_every_key_is_told_with_its_use(
     monkeypatch.setenv("KEYSTEAD_MASTER_KEY", installation.master_key.secret_text())
     printed = terminal.run("keys", "list", "--database-url", installation.database.url)
     assert (printed.code, printed.err) == (0, "")
-    answer = httpx.get(f"{sqlite_server.base_url}/installation-keys")
+    answer = httpx.get(f"{sqlite_server.base_url}/installation-keys", timeout=PATIENCE_S)
     assert json.loads(printed.out) == answer.json()
     assert answer.headers["cache-control"] == "public, max-age=300"
     assert {key["name"] for key in answer.json()["keys"]} >= {"bundle_key", "session_key", "verification_key"}

@@ -12,6 +12,7 @@ import pytest
 from keystead.keys import master_key
 from keystead.storage.statements import SQL
 from tests.conftest import MakeDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import bootstrap_installation
 
 pytestmark = pytest.mark.one_engine
@@ -31,7 +32,7 @@ def test_a_function_that_a_restore_left_out(make_postgres: MakeDatabase, tmp_pat
             env={"PATH": os.environ["PATH"], "KEYSTEAD_DATABASE_URL": database.url},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         return done.returncode, done.stdout.splitlines()
 

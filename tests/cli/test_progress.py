@@ -12,6 +12,7 @@ import pytest
 
 from keystead.keys import master_key
 from tests.conftest import MakeDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.postgres import PostgresServer
 from tests.support.servers import bootstrap_installation
 from tests.support.source_tree import ROOT
@@ -35,7 +36,7 @@ def seen_on_a_terminal(*command: str | Path) -> str:
                 seen += part
         except OSError:  # Linux says so where nothing has the other end open any more
             pass
-    assert process.wait(60) == 0, seen
+    assert process.wait(PATIENCE_S) == 0, seen
     return seen.decode()
 
 
@@ -65,4 +66,4 @@ def test_long_commands_on_a_terminal(make_sqlite: MakeDatabase, postgres: Postgr
 
 def test_no_progress_without_a_terminal(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "keystead", "migrate", "--database-url", f"sqlite:///{tmp_path}/new.db"]
-    assert subprocess.run(command, capture_output=True, timeout=60, check=True).stderr == b""
+    assert subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=True).stderr == b""

@@ -32,6 +32,7 @@ from keystead.storage.store import DatabaseStore
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, answered, refusal, unique
 from tests.support.commands import run_keystead, start_keystead
+from tests.support.hanging import PATIENCE_S
 from tests.support.login_wallets import new_wallet, wallet_params
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Installation, Server, bootstrap_installation, running
@@ -40,7 +41,6 @@ from tests.support.webhook_receiver import receiving
 
 TYPE = "ACTIVITY_TYPE_RECOVER_ORGANIZATION"
 NOWHERE = {"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True}
-WAIT_S = 40.0
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def test_an_allow_list_is_lifted_while_a_server_runs(operator: Operator) -> None
 
 def wait_for_log_line(server: Server, text: str) -> None:
     """Exactly one line of the server's log says it, as a warning."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not (lines := [line for line in server.log_lines() if text in line["event"]]):
         assert time.monotonic() < deadline, server.log.read_text()
         time.sleep(0.05)
@@ -197,7 +197,7 @@ def test_while_no_server_runs(operator: Operator) -> None:
         operator.server.stop()
         activity_id = operator.recover("credential", "--lost", "all", "--credentials", "new.json")
         operator.server.start()
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while activity_id not in [one.activity["id"] for one in receiver.received]:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -238,7 +238,7 @@ def test_a_sub_organization(operator: Operator) -> None:
         taken = operator.run(*words, "--api-public-key", sibling.public_key, "--yes")
         assert taken.returncode == 1
         activity_id = operator.recover(*words, "--credentials", "new.json")
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while activity_id not in [one.activity["id"] for one in receiver.received]:
             assert time.monotonic() < deadline
             time.sleep(0.05)
@@ -384,7 +384,7 @@ def test_killed_at_any_time(operator: Operator) -> None:
         )
         time.sleep(seconds * choice.uniform(0.3, 1.1))
         process.send_signal(signal.SIGKILL)
-        process.wait(60)
+        process.wait(PATIENCE_S)
         activities = len(database.rows(f"SELECT id FROM activity WHERE type = '{TYPE}'"))
         if known.ask("whoami").status_code == 401:
             known = operator.new_caller(file)

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from tests.compatibility.live import Live
+from tests.support.hanging import PATIENCE_S
 
 HERE = Path(__file__).parent
 PACKAGES = HERE.parent / "node_modules"
 """Where `make test` installs what tests/package.json names."""
 
-TIMEOUT_S = 400
 """How long a script may run before it counts as hanging. Scripts are slow while other tests use the machine."""
 
 
@@ -41,7 +41,7 @@ def drive(
         env={**os.environ, **credentials, **environment},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
     )
     assert driven.returncode == 0, driven.stderr
     lines: list[dict[str, Any]] = [json.loads(line) for line in driven.stdout.splitlines()]

@@ -13,6 +13,7 @@ import pytest
 from keystead.cli.development.environment import client_settings
 from keystead.testing import DevelopmentServer
 from tests.compatibility.scripts import HERE, node
+from tests.support.hanging import PATIENCE_S
 
 PAGE = (Path(__file__).parents[2] / "docs" / "clients.md").read_text()
 EXECUTED = re.findall(
@@ -37,6 +38,6 @@ def test_the_lines_connect(keystead: DevelopmentServer, language: str, lines: st
         env=os.environ | client_settings(keystead.credentials),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert run.stdout.strip() == keystead.credentials.user_id, run.stderr

@@ -23,6 +23,7 @@ from keystead.client import Client
 from keystead.stamps.signing import generate_api_key
 from tests.compatibility.live import Live
 from tests.compatibility.scripts import drive
+from tests.support.hanging import PATIENCE_S
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "tokens.json").read_text())
 SESSIONS = [one for one in VECTORS["vectors"] if one["kind"] == "session-jwt"]
@@ -81,7 +82,7 @@ NOT_ACCEPTED: dict[str, Callable[[str], str]] = {
 
 
 def test_sessions_are_what_go_clients_verify(live: Live) -> None:
-    published = httpx.get(f"{live.base_url}/installation-keys").json()["keys"]
+    published = httpx.get(f"{live.base_url}/installation-keys", timeout=PATIENCE_S).json()["keys"]
     (key,) = [one["publicKey"] for one in published if one["name"] == "session_key"]
     other = generate_api_key()
     with Client(live.base_url, live.api_public_key, live.api_private_key, live.organization_id) as client:

@@ -15,6 +15,7 @@ from keystead.delivery.outbox import FIRST_PAUSE_MS, LEASE_MS, PAUSE_MAX_MS, Out
 from keystead.delivery.sender import SendFailed
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, OutgoingMessage, SendResult
 from keystead.organizations.kinds.data_key import Sealed
+from tests.support.hanging import PATIENCE_S
 
 
 class Rows:
@@ -267,7 +268,7 @@ def test_a_database_that_does_not_answer_is_asked_again() -> None:
         task = asyncio.create_task(box.run())
         await asyncio.sleep(0)
         box.wake()
-        await asyncio.wait_for(done.wait(), 10)
+        await asyncio.wait_for(done.wait(), PATIENCE_S)
         task.cancel()
 
     done = asyncio.Event()

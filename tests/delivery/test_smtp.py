@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from keystead.delivery.message import Message
 from keystead.delivery.sender import SendFailed
 from keystead.delivery.smtp import SmtpSecurity, SmtpSender, SmtpServer, email_of
+from tests.support.hanging import PATIENCE_S
 
 MESSAGE = Message(
     id="01a1ffa0-a19d-72f0-bfb7-5c26d21e7d14",
@@ -211,7 +212,7 @@ def test_a_server_that_fails(handler: Handler) -> None:
             with pytest.raises(SendFailed) as failed:
                 await SmtpSender(server).send(MESSAGE)
             assert not failed.value.permanent
-            await asyncio.wait_for(ended.wait(), 10)
+            await asyncio.wait_for(ended.wait(), PATIENCE_S)
 
     asyncio.run(story())
 

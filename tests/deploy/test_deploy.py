@@ -32,6 +32,7 @@ from keystead.cli.main import app
 from keystead.server.metrics.measurements import Measurements
 from keystead.server.settings.settings import NAMES
 from tests.conftest import MakeDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Server, bootstrap_installation, free_port
 from tests.support.source_tree import ROOT
 
@@ -49,7 +50,7 @@ def accepted(*command: str | Path, **options: Any) -> str:
     program = tool(str(command[0]))
     if program is None:
         return ""
-    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=60, **options)
+    done = subprocess.run([program, *command[1:]], capture_output=True, text=True, timeout=PATIENCE_S, **options)
     assert done.returncode == 0, done.stdout + done.stderr
     return f"{done.stdout}{done.stderr}"
 
@@ -90,8 +91,8 @@ def test_every_metric_exists(make_postgres: MakeDatabase, start: Callable[..., S
     server = start(installation, metrics_address=address)
     server.caller.submitted("create_wallet", {"walletName": "one", "accounts": []})
     url = f"http://{address}/metrics"
-    deadline = time.monotonic() + 30
-    while "keystead_decisions_total{" not in (text := httpx.get(url, trust_env=False).text):
+    deadline = time.monotonic() + PATIENCE_S
+    while "keystead_decisions_total{" not in (text := httpx.get(url, trust_env=False, timeout=PATIENCE_S).text):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     accepted("promtool", "check", "metrics", input=text)
@@ -179,7 +180,9 @@ def test_the_health_check(sqlite_server: Server) -> None:
     assert command[0] == "python"
     for port, is_ready in ((sqlite_server.port, True), (free_port(), False)):
         environment = {"PATH": os.environ["PATH"], "KEYSTEAD_PORT": str(port)}
-        done = subprocess.run([sys.executable, *command[1:]], env=environment, capture_output=True, timeout=60)
+        done = subprocess.run(
+            [sys.executable, *command[1:]], env=environment, capture_output=True, timeout=PATIENCE_S
+        )
         assert (done.returncode == 0) is is_ready
 
 
@@ -327,7 +330,7 @@ def test_the_image_is_tried_and_removed(fails_at: str, tmp_path: Path) -> None:
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "TMPDIR": str(tmp_path)}
     before = set(tmp_path.iterdir())
     done = subprocess.run(
-        ["sh", DEPLOY / "try-image.sh"], env=environment, capture_output=True, text=True, timeout=60
+        ["sh", DEPLOY / "try-image.sh"], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert (done.returncode, "The image works." in done.stdout) == ((3, False) if fails_at else (0, True)), (
         done.stderr
@@ -406,7 +409,7 @@ def test_the_commands_of_units_exist() -> None:
     for unit in UNITS:
         for words in re.findall(r"/opt/keystead/bin/keystead ([a-z][a-z -]*)", unit.read_text()):
             command = [sys.executable, "-m", "keystead", shlex.split(words)[0], "-h"]
-            done = subprocess.run(command, capture_output=True, timeout=60)
+            done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S)
             assert done.returncode == 0, words
 
 
@@ -461,7 +464,7 @@ def test_caddy_in_front(make_postgres: MakeDatabase, start: Callable[..., Server
 
 def _client(url: str, authority: Path, caddy: subprocess.Popen[bytes], log: Path) -> httpx.Client:
     """A client that trusts the certificates that Caddy made, once it answers."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         assert caddy.poll() is None, log.read_text()
         assert time.monotonic() < deadline, log.read_text()
@@ -472,7 +475,7 @@ def _client(url: str, authority: Path, caddy: subprocess.Popen[bytes], log: Path
             trusted = ssl.create_default_context(cafile=authority)
         except ssl.SSLError:  # Caddy is writing the file
             continue
-        http = httpx.Client(base_url=url, verify=trusted, trust_env=False)
+        http = httpx.Client(base_url=url, verify=trusted, trust_env=False, timeout=PATIENCE_S)
         try:
             if http.get("/readyz").status_code == 200:
                 return http

@@ -14,6 +14,7 @@ import pytest
 from keystead import DevControls
 from keystead.api.developer_controls import FAULTS, FaultUpdate
 from tests.support.dev_servers import Started, dev
+from tests.support.hanging import PATIENCE_S
 
 SAME_SITE = {"sec-fetch-site": "same-origin", "content-type": "application/json"}
 CHANGE = {**SAME_SITE, "x-keystead-dev": "1"}
@@ -31,7 +32,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
 
 @pytest.fixture(scope="module")
 def http(started: Started) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=started.base_url, trust_env=False) as http:
+    with httpx.Client(base_url=started.base_url, trust_env=False, timeout=PATIENCE_S) as http:
         yield http
 
 

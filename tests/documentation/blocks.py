@@ -21,6 +21,7 @@ from typing import Any
 
 from keystead import Client
 from tests.compatibility.scripts import PACKAGES, node
+from tests.support.hanging import PATIENCE_S
 
 _BLOCK = re.compile(
     r"^(?:<!-- (?P<mark>file|shown): (?P<value>[^\n]+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$",
@@ -114,6 +115,8 @@ def _commands(text: str) -> list[tuple[str, str]]:
 def _run(command: list[str], what: str) -> str:
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("KEYSTEAD_")}
-    done = subprocess.run(command, env={**inherited, "PATH": path}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        command, env={**inherited, "PATH": path}, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, f"{what}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from keystead.keys import master_key
 from tests.documentation.blocks import blocks_of
 from tests.faults.test_signer_dies import WalletLoad
+from tests.support.hanging import PATIENCE_S
 from tests.support.postgres import BINARIES
 from tests.support.servers import Installation, Server
 from tests.support.source_tree import ROOT
@@ -35,7 +36,9 @@ def test_backup_and_restore(installation: Installation, start: Callable[..., Ser
 
     def run(block: str) -> subprocess.CompletedProcess[str]:
         command = ["bash", "-euc", block]
-        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+        )
 
     server = start(installation)
     with WalletLoad(server.caller, threads=2) as load:

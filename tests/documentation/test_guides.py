@@ -19,6 +19,7 @@ from keystead.testing import DevelopmentServer
 from tests.documentation.blocks import Reader, blocks_of
 from tests.support.commands import start_keystead
 from tests.support.fork_server import ForkedProcess
+from tests.support.hanging import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 SHOWN_ONLY = {"go", "rust"}
@@ -26,7 +27,6 @@ SHOWN_ONLY = {"go", "rust"}
 
 GUIDES = [page for page in sorted((ROOT / "docs" / "guides").glob("*.md")) if page.stem not in SHOWN_ONLY]
 FOLLOWED = [*GUIDES, ROOT / "docs" / "exports.md", ROOT / "docs" / "webhooks.md"]
-START_LIMIT_S = 60.0
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def started_in(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(PATIENCE_S)
 
 
 @pytest.fixture
@@ -55,14 +55,17 @@ def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def _wait_until_ready(process: ForkedProcess, folder: Path) -> None:
     file = folder / ".keystead" / "credentials.json"
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         assert process.poll() is None, (folder / "log").read_text()
         assert time.monotonic() < deadline, (folder / "log").read_text()
         with_address = file.exists() and credentials_in(file).base_url
         if with_address:
             try:
-                if httpx.get(f"{with_address}/readyz", trust_env=False).status_code == httpx.codes.OK:
+                if (
+                    httpx.get(f"{with_address}/readyz", trust_env=False, timeout=PATIENCE_S).status_code
+                    == httpx.codes.OK
+                ):
                     return
             except httpx.TransportError:
                 pass
@@ -110,7 +113,7 @@ def test_wallets_move_between_two_installations(
             ("from", credentials_in(folder / ".keystead" / "credentials.json")),
             ("to", other.credentials),
         ):
-            told = httpx.get(f"{credentials.base_url}/bundle-signer", trust_env=False).json()
+            told = httpx.get(f"{credentials.base_url}/bundle-signer", trust_env=False, timeout=PATIENCE_S).json()
             members = {
                 "baseUrl": credentials.base_url,
                 "organizationId": credentials.organization_id,

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.documentation.blocks import blocks_of
+from tests.support.hanging import PATIENCE_S
 from tests.support.postgres import BINARIES, PostgresServer
 from tests.support.servers import free_port
 from tests.support.source_tree import ROOT
@@ -35,7 +36,12 @@ def test_from_nothing_to_two_servers(postgres: PostgresServer, tmp_path: Path) -
     }
     began = "set -euo pipefail\ntrap 'kill $one $two 2> /dev/null; wait' EXIT\none= two=\n"
     done = subprocess.run(
-        ["bash", "-c", began + script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+        ["bash", "-c", began + script],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     said = done.stdout

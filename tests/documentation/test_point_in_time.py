@@ -17,6 +17,7 @@ from keystead.storage.schema import migrate
 from tests.conftest import StartServer
 from tests.documentation.blocks import blocks_of
 from tests.support.databases import PostgresDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.postgres import BINARIES, PostgresServer, running_postgres
 from tests.support.servers import Installation, Server, bootstrap_installation, free_port
 from tests.support.source_tree import ROOT
@@ -75,7 +76,7 @@ def _run(block: str, folder: Path, environment: dict[str, str], **user: Any) -> 
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         stdin=subprocess.DEVNULL,
         **user,
     )

@@ -16,6 +16,7 @@ import pytest
 
 from keystead.client.credentials import Credentials, credentials_in
 from tests.compatibility.scripts import PACKAGES, node
+from tests.support.hanging import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -26,7 +27,6 @@ COMMANDS = [
     for line in block.splitlines()
 ]
 """The lines of the indented blocks."""
-START_LIMIT_S = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -51,14 +51,17 @@ def started(folder: Path) -> Iterator[Credentials]:
 
 
 def _ready(process: subprocess.Popen[bytes], folder: Path) -> Credentials:
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while True:
         printed = (folder / "log").read_text()
         assert process.poll() is None, printed
         assert time.monotonic() < deadline, printed
         if "curl -sS" in printed:
             credentials = credentials_in(folder / ".keystead" / "credentials.json")
-            assert httpx.get(f"{credentials.base_url}/readyz", trust_env=False).status_code == httpx.codes.OK
+            assert (
+                httpx.get(f"{credentials.base_url}/readyz", trust_env=False, timeout=PATIENCE_S).status_code
+                == httpx.codes.OK
+            )
             return credentials
         time.sleep(0.02)
 
@@ -71,7 +74,7 @@ def _block(language: str) -> str:
 
 def test_the_curl_line_that_it_prints(started: Credentials, folder: Path) -> None:
     (line,) = [each for each in (folder / "log").read_text().splitlines() if each.startswith("curl ")]
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=PATIENCE_S)
     assert '"walletName":"Development"' in done.stdout, done.stderr
 
 
@@ -88,7 +91,7 @@ def test_the_first_call_from_typescript(started: Credentials, folder: Path) -> N
     tried.mkdir(exist_ok=True)
     (tried / "wallets.mjs").write_text(_block("ts"))  # it has no types, so it is JavaScript, too
     (tried / "node_modules").symlink_to(PACKAGES)
-    done = subprocess.run([node(), "wallets.mjs"], cwd=tried, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([node(), "wallets.mjs"], cwd=tried, capture_output=True, text=True, timeout=PATIENCE_S)
     assert "walletName: 'Development'" in done.stdout, done.stderr
 
 
@@ -97,7 +100,7 @@ def test_the_first_test(folder: Path) -> None:
     (folder / ".keystead" / "try").mkdir(parents=True, exist_ok=True)
     (folder / ".keystead" / "try" / "test_wallets.py").write_text(_block("python"))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".keystead/try/test_wallets.py"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S)
     assert "1 passed" in done.stdout, done.stdout
 
 

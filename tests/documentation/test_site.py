@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from tests.compatibility.scripts import node
+from tests.support.hanging import PATIENCE_S
 from tools.site.__main__ import build
 from tools.site.built import foreign_resources, missing_targets
 from tools.site.configuration import configuration
@@ -32,7 +33,7 @@ def test_every_page_is_there(site: Path) -> None:
 
 
 def test_in_a_browser_from_files(site: Path) -> None:
-    opened = subprocess.run([node(), HERE / "site.mjs", site], capture_output=True, text=True, timeout=120)
+    opened = subprocess.run([node(), HERE / "site.mjs", site], capture_output=True, text=True, timeout=PATIENCE_S)
     assert opened.returncode == 0, opened.stderr
     seen = json.loads(opened.stdout)
     diagrams = len(re.findall("^```mermaid$", (ROOT / "docs" / "diagrams.md").read_text(), re.MULTILINE))

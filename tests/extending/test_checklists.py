@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hanging import PATIENCE_S
 from tests.support.source_tree import ROOT
 
 TOY = Path(__file__).parent / "toy"
@@ -128,7 +129,7 @@ def run(copy: Path, *arguments: str) -> str:
     environment = {**os.environ, "PYTHONPATH": path}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # its modules are imported by many processes
     command = [sys.executable, *arguments]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, f"{arguments}\n{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from bench.processes import family
+from tests.support.hanging import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 ROOT = Path(__file__).parents[2]
-LIMIT_S = 60.0
 
 
 def is_running(pid: int) -> bool:
@@ -36,13 +36,13 @@ def is_signer(pid: int) -> bool:
 def test_its_servers_end() -> None:
     command = [sys.executable, "-m", "bench", "--quick", "--store", "sqlite", "--only", "list_wallets"]
     bench = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not any(map(is_signer, started := list(family(bench.pid)))):  # the last process that is started
         assert bench.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
     os.kill(bench.pid, signal.SIGTERM)
-    assert bench.wait(LIMIT_S) == 128 + signal.SIGTERM
+    assert bench.wait(PATIENCE_S) == 128 + signal.SIGTERM
     while any(map(is_running, started)):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -23,6 +23,7 @@ from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, api_key_params
 from tests.support.citus import drop_citus_database, needs_citus, new_citus_database
 from tests.support.databases import Database, PostgresDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.load import NO_TAG_LIMIT, Load, check_record
 from tests.support.servers import Server, bootstrap_installation
 
@@ -59,7 +60,7 @@ def test_init(empty: Database, tmp_path: Path) -> None:
     printed = []
     for _ in range(2):
         command = [sys.executable, "-m", "keystead", *words]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S)
         assert done.returncode == 0, done.stderr
         printed.append(done.stdout.splitlines())
     assert printed[0][:2] == [
@@ -70,7 +71,11 @@ def test_init(empty: Database, tmp_path: Path) -> None:
     assert dict(empty.rows(COLUMNS)) == distribution.COLUMNS
     checked = [sys.executable, "-m", "keystead", "check", "--database-url", empty.url]
     done = subprocess.run(
-        [*checked, "--master-key-file", "master.key"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+        [*checked, "--master-key-file", "master.key"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stderr
 

@@ -11,12 +11,12 @@ import httpx
 from keystead.keys import master_key
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation
 
 ROUNDS = 5
-LIMIT_S = 40.0
 """All of it takes a second or two."""
 
 
@@ -119,4 +119,4 @@ def test_each_is_answered(installation: Installation, tmp_path: Path) -> None:
                 await callers.set_up()
                 return sum([len(await callers.everything_at_once(number)) for number in range(ROUNDS)])
 
-    assert asyncio.run(asyncio.wait_for(run(), LIMIT_S)) == ROUNDS * 21
+    assert asyncio.run(asyncio.wait_for(run(), PATIENCE_S)) == ROUNDS * 21

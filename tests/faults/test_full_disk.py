@@ -15,6 +15,7 @@ import pytest
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller, answered, refusal
 from tests.support.databases import SqliteDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.load import integrity
 from tests.support.organization_fixtures import interface_params
 from tests.support.servers import Installation, Server, bootstrap_installation
@@ -56,7 +57,7 @@ def test_full_disk(installation: Installation, start: Callable[..., Server]) -> 
     assert database.counts() == before
     assert "works again" not in server.log.read_text(), "it only reads"
     server.limit_files(-1)
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while server.http.get("/readyz").status_code != 200:
         assert time.monotonic() < deadline
         time.sleep(0.1)

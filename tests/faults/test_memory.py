@@ -11,6 +11,7 @@ import pytest
 
 from tests.faults.test_secrets_stay_in import forms, secrets_of
 from tests.support.callers import answered
+from tests.support.hanging import PATIENCE_S
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, create_records
 from tests.support.servers import Server, bootstrap_installation
 
@@ -69,7 +70,7 @@ def test_workers_never_held_a_secret(
     server = start(installation, **settings)
     record_ids = create_records(server.caller)
     for number in range(4):
-        with httpx.Client(base_url=server.base_url, timeout=60) as fresh:  # each may reach another worker
+        with httpx.Client(base_url=server.base_url, timeout=PATIENCE_S) as fresh:  # each may reach another worker
             caller = installation.caller(fresh)
             wallet = {"walletName": f"one more {number}", "accounts": [ETHEREUM_ACCOUNT]}
             answered(caller.submit("create_wallet", wallet))

@@ -16,9 +16,9 @@ import pytest
 
 from keystead.stamps.signing import generate_api_key
 from tests.support.callers import Caller, unique, user_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation
 from tests.support.slow_signer import (
-    LIMIT_S,
     REVOCATIONS,
     TARGET_KEY,
     Revocation,
@@ -85,7 +85,7 @@ def test_an_action_of_the_parents_user_after_an_answered_revocation(
             assert refused.status_code == revocation.status, refused.text
             assert await sub.keys() == 1
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 def test_an_action_of_the_parents_user_without_a_revocation(
@@ -105,7 +105,7 @@ def test_an_action_of_the_parents_user_without_a_revocation(
             assert done.status_code == 200, done.text
             assert await sub.keys() == 2
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["at another server", "at the same server"])
@@ -142,7 +142,7 @@ def test_an_action_after_the_answered_deletion_of_the_sub_organizations_user(
                 signer.go_on.set()
                 assert ((await acting).status_code, await deletion) == (200, 200)
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 async def _after(first: Any, scenario: RevocationScenario, own: Any, user_id: str) -> int:

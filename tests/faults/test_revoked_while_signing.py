@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.callers import unique
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation
 from tests.support.slow_signer import (
-    LIMIT_S,
     OF_WALLETS,
     REVOCATIONS,
     TARGET_KEY,
@@ -50,7 +50,7 @@ def test_a_signature_after_an_answered_revocation(
             assert await scenario.of_type(SIGN) == []
             assert signer.calls == 1
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["at another server", "at the same server"])
@@ -70,7 +70,7 @@ def test_a_signature_after_the_answered_deletion_of_its_private_key(
             assert refused.status_code == 404, refused.text
             assert await scenario.of_type(SIGN) == []
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 @pytest.mark.parametrize("revocation", ALL, ids=[one.name for one in ALL])
@@ -91,7 +91,7 @@ def test_an_export_after_an_answered_revocation(
             assert refused.status_code == revocation.status, refused.text
             assert await scenario.of_type(EXPORT) == []
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 @pytest.mark.parametrize("apart", [True, False], ids=["at another server", "at the same server"])
@@ -113,7 +113,7 @@ def test_a_change_that_takes_nothing_away_costs_no_second_signature(
             assert await scenario.of_type(SIGN) == ["ACTIVITY_STATUS_COMPLETED"]
             assert signer.calls == 1
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 @pytest.mark.parametrize(
@@ -152,4 +152,4 @@ def test_an_approved_signature_after_an_answered_revocation(
             assert answer.status_code == status, answer.text
             assert await scenario.of_type(SIGN) == [on_record]
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))

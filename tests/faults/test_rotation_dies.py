@@ -30,6 +30,7 @@ from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, PATH, WalletLoad
 from tests.support.callers import answered, now_ms
 from tests.support.commands import run_keystead
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
 ORGANIZATIONS = 50
@@ -48,7 +49,7 @@ class Rotation:
         self.command = ["keys", "rotate-master", *words]
 
     def run(self) -> subprocess.CompletedProcess[str]:
-        return run_keystead(*self.command, timeout=120)
+        return run_keystead(*self.command, timeout=PATIENCE_S)
 
     def kill_after(self, moved: int, count: Callable[[], int]) -> None:
         """Start it, and kill it once that many data keys are under the new key."""

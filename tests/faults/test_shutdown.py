@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.hanging import PATIENCE_S
 from tests.support.load import NO_TAG_LIMIT, Load, check_record
 from tests.support.servers import Installation, Server
 
@@ -34,7 +35,7 @@ def test_sigterm_in_the_middle_of_a_request(installation: Installation, start: C
     body = caller.query_body()
     headers = "".join(f"{name}: {value}\r\n" for name, value in caller.stamped(body).items())
     head = f"POST /public/v1/query/whoami HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
         connection.sendall(head.encode() + body[:10])
         assert caller.ask("whoami").status_code == 200  # by now the server has read the part above
         server.interrupt()

@@ -15,6 +15,7 @@ import pytest
 
 from keystead.server.limits.once_per_second import KEPT_S
 from tests.support.callers import Caller, answered
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import SIGNER, Installation, Server, bootstrap_installation
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
@@ -51,7 +52,7 @@ class WalletLoad:
             thread.join()
 
     def wait_for(self, count: int) -> None:
-        enough, deadline = len(self.answers) + count, time.monotonic() + 60
+        enough, deadline = len(self.answers) + count, time.monotonic() + PATIENCE_S
         while len(self.answers) < enough:
             assert time.monotonic() < deadline
             time.sleep(0.005)
@@ -64,7 +65,7 @@ class WalletLoad:
 
 
 def new_signer(server: Server, dead: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while dead in (alive := server.children(SIGNER)) or not alive:
         assert time.monotonic() < deadline
         time.sleep(0.01)

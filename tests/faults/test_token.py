@@ -17,6 +17,7 @@ from tests.conftest import MakeDatabase
 from tests.faults.test_signer_dies import ACCOUNT, new_signer
 from tests.support.callers import answered
 from tests.support.commands import run_keystead
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation, Server, bootstrap_installation
 from tests.support.softhsm import PIN, needs_softhsm
 
@@ -32,7 +33,7 @@ def sqlite_installation(make_sqlite: MakeDatabase) -> Iterator[Installation]:
 
 
 def keystead(*words: str) -> subprocess.CompletedProcess[str]:
-    return run_keystead(*words, environment=os.environ | {"KEYSTEAD_PKCS11_PIN": PIN}, timeout=120)
+    return run_keystead(*words, environment=os.environ | {"KEYSTEAD_PKCS11_PIN": PIN}, timeout=PATIENCE_S)
 
 
 def test_from_a_file_into_a_token(

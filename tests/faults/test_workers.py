@@ -16,6 +16,7 @@ import pytest
 from keystead.keys import master_key
 from keystead.server.workers import PAUSE_S
 from tests.conftest import MakeDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.load import NO_TAG_LIMIT, Load, check_record
 from tests.support.servers import Installation, Server, bootstrap_installation
 
@@ -48,7 +49,7 @@ def test_several_do_not_serve_a_sqlite_file(make_sqlite: MakeDatabase, tmp_path:
         env={**os.environ, **settings},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert refused.returncode != 0
     assert "--workers (KEYSTEAD_WORKERS) is 2, but only one process can serve a SQLite file" in refused.stderr
@@ -64,7 +65,7 @@ def test_workers(installation: Installation, start: Callable[..., Server]) -> No
         os.kill(first, signal.SIGKILL)
         while len(alive := worker_ids(server)) < 2 or first in alive:
             time.sleep(0.05)
-    with httpx.Client(base_url=server.base_url) as fresh:
+    with httpx.Client(base_url=server.base_url, timeout=PATIENCE_S) as fresh:
         assert fresh.get("/readyz").status_code == 200
     assert second in worker_ids(server)
     load.send_unanswered_again(server.caller)

@@ -18,6 +18,7 @@ import pytest
 from keystead.client import dev_controls, dev_outbox, dev_webhooks
 from tests.compatibility.scripts import PACKAGES
 from tests.support.dev_servers import wait_until_ended
+from tests.support.hanging import PATIENCE_S
 from tools import developer_controls
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "js"
@@ -39,7 +40,7 @@ def run(folder: Path, program: str, *arguments: str, **environment: str) -> str:
         env=ENVIRONMENT | environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -178,7 +179,7 @@ def started(folder: Path, script: str, command: Sequence[str] = KEYSTEAD) -> sub
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_the_server_ends_with_the_process_that_started_it(wrapper: str, how: str, wrapped: Path) -> None:
     process = started(wrapped, STARTS + TELLS + ENDS[how], WRAPPERS[wrapper])
-    told, errors = process.communicate(timeout=120)
+    told, errors = process.communicate(timeout=PATIENCE_S)
     assert len(told.split()) == 2, errors
     wait_until_ended(told.split())
 
@@ -190,7 +191,7 @@ def test_a_server_ends_with_the_worker_that_started_it(project: Path) -> None:
         wait_until_ended([process.stdout.readline().strip(), process.stdout.readline().strip()])
         assert process.poll() is None
     finally:
-        process.communicate(timeout=120)
+        process.communicate(timeout=PATIENCE_S)
 
 
 def test_the_methods_are_made_from_the_declaration() -> None:

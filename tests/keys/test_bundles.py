@@ -250,7 +250,7 @@ def test_message_with_more_members_is_read() -> None:
     assert read_message(json.dumps({**MESSAGE, "version": "v9"}), "field") == (bytes.fromhex(POINT), bytes(16))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.one_of(st.text(max_size=200), st.from_regex(r'\{"encappedPublic":"[0-9a-f]{0,140}".{0,40}\}')))
 def test_parser_reads_or_refuses(text: str) -> None:
     try:
@@ -261,7 +261,7 @@ def test_parser_reads_or_refuses(text: str) -> None:
         open_sealed(bundles.scalar(CLIENT), encapped, ciphertext)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.one_of(st.text(max_size=140), st.from_regex(r"\A0[2-7]([0-9a-fA-F]{64}){1,2}\Z")))
 def test_target_is_a_point_or_refused(text: str) -> None:
     try:
@@ -273,7 +273,7 @@ def test_target_is_a_point_or_refused(text: str) -> None:
     assert bytes.fromhex(text)[1:33] == numbers.x.to_bytes(32)
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.integers(0, 10_000), st.integers(0, 7), st.binary(max_size=200))
 def test_one_bit_of_what_a_client_sealed(at: int, bit: int, plaintext: bytes) -> None:
     encapped, ciphertext = read_message(bundles.message(plaintext, bundles.point(CLIENT)), "field")
@@ -284,7 +284,7 @@ def test_one_bit_of_what_a_client_sealed(at: int, bit: int, plaintext: bytes) ->
         open_sealed(bundles.scalar(CLIENT), bytes(changed[:65]), bytes(changed[65:]))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.binary(min_size=65, max_size=65), st.binary(min_size=16, max_size=64))
 def test_whatever_is_sent_is_refused(encapped: bytes, ciphertext: bytes) -> None:
     with pytest.raises(BundleBroken):

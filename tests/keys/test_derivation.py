@@ -163,7 +163,7 @@ REFERENCES = {
 
 
 @pytest.mark.parametrize("curve", Curve)
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(40))
 @given(
     seed=st.binary(min_size=64, max_size=64),
     segments=st.lists(st.integers(0, 2 * HARDENED - 1), min_size=1, max_size=6),
@@ -183,7 +183,7 @@ def _segments(path: str) -> tuple[int, ...]:
     return () if path == "m" else parse_path(path)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(30))
 @given(
     st.sampled_from(list(Curve)),
     st.lists(st.lists(st.sampled_from([0, 1, HARDENED, HARDENED | 1]), max_size=4), max_size=8),

@@ -153,7 +153,7 @@ def test_reads_back(entropy: bytes, language: MnemonicLanguage) -> None:
     assert (read, of) == (entropy, language) or "CHINESE" in of
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(75))
 @given(
     st.sampled_from(MNEMONIC_LENGTHS).flatmap(lambda n: st.lists(st.sampled_from(WORDS), min_size=n, max_size=n))
 )

@@ -87,7 +87,7 @@ def payloads(encoding: PayloadEncoding, hashed: HashFunction) -> st.SearchStrate
     [(K1, None), (K1, AddressFormat.ETHEREUM), (K1, AddressFormat.BITCOIN_MAINNET_P2WPKH), (P256, None)],
     ids=str,
 )
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.data(), secrets)
 def test_ecdsa(
     curve: Curve,
@@ -110,7 +110,7 @@ def test_ecdsa(
 
 @pytest.mark.parametrize("hashed", DIGESTS, ids=str)
 @pytest.mark.parametrize("form", [AddressFormat.BITCOIN_MAINNET_P2TR, AddressFormat.SPARK_MAINNET], ids=str)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data(), secrets)
 def test_schnorr(form: AddressFormat, hashed: HashFunction, data: st.DataObject, secret: bytes) -> None:
     payload = data.draw(payloads(HEX, hashed))
@@ -126,7 +126,7 @@ def test_schnorr(form: AddressFormat, hashed: HashFunction, data: st.DataObject,
 
 
 @pytest.mark.parametrize("encoding", [HEX, TEXT], ids=str)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.data(), st.binary(min_size=32, max_size=32))
 def test_ed25519(encoding: PayloadEncoding, data: st.DataObject, secret: bytes) -> None:
     payload = data.draw(payloads(encoding, HashFunction.NOT_APPLICABLE))

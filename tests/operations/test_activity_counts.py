@@ -11,6 +11,7 @@ import pytest
 from keystead.operations.bounds import COUNTED_PERIODS_MAX
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import Caller, now_ms, refusal, unique
+from tests.support.hanging import PATIENCE_S
 
 HOUR_MS = 3_600_000
 
@@ -34,7 +35,7 @@ def test_by_type_and_status(caller: Caller) -> None:
         tenant.result("create_user_tag", {"userTagName": unique("tag"), "userIds": []})
     user = tenant.new_user()
     assert user.submit("create_wallet", {"walletName": "x", "accounts": []}).status_code == 403
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while not counts(tenant, before, before + HOUR_MS)[0]["refusedRequests"] and time.monotonic() < deadline:
         time.sleep(0.05)
     earlier, now, later = counts(tenant, before - HOUR_MS, before, before + HOUR_MS, before + 2 * HOUR_MS)

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hanging import PATIENCE_S
 from tests.support.source_tree import ROOT, imported_names, modules, tracked_files
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-START_TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def _normal(name: str) -> str:
 
 def _run(installed: Path, *arguments: str) -> str:
     done = subprocess.run(
-        [installed / "keystead", *arguments], capture_output=True, text=True, check=False, timeout=START_TIMEOUT_S
+        [installed / "keystead", *arguments], capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tests.compatibility.scripts import PACKAGES
 from tests.documentation.blocks import blocks_of
+from tests.support.hanging import PATIENCE_S
 from tests.support.source_tree import ROOT
 
 STORIES = {block.file: block.text for block in blocks_of(ROOT / "docs" / "testing.md") if block.file}
@@ -31,7 +32,9 @@ def _run(installed: Path, *command: str) -> str:
     program = shutil.which(command[0], path=path)
     assert program is not None, f"there is no {command[0]}: `make test` installs one"
     environment = {**os.environ, "PATH": path, "HTTP_PROXY": "http://127.0.0.1:1"}
-    done = subprocess.run([program, *command[1:]], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [program, *command[1:]], env=environment, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -13,7 +13,8 @@ from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.organization_writer import OrganizationWriter
 from tests.support.commit_samples import an_activity, an_organization
 from tests.support.hanging import PATIENCE_S
-from tests.support.memory_store import MemoryDatabase, MemoryStore
+from tests.support.memory_database import MemoryDatabase
+from tests.support.memory_store import MemoryStore
 
 FINGERPRINT = "sha256:0"
 ACTIVITY = an_activity(an_organization())

@@ -12,6 +12,7 @@ from keystead.api.errors import InvalidRequest, PermissionDenied, ServiceError, 
 from keystead.identities.issuers import KnownIssuers
 from keystead.organizations.credentials.identities import ProvenIdentity
 from keystead.pipeline.activity import RecordedActivity
+from tests.support.hanging import PATIENCE_S
 from tests.support.issuers import HOUR_S, ISSUER
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, public_key
 from tests.support.replay import replayed
@@ -112,7 +113,7 @@ def test_a_slow_issuer_delays_no_other_request() -> None:
         again = asyncio.create_task(people.sending(people.caller("R1"), "create_oauth_providers", body))
         await asyncio.sleep(0)
         wallet = people.body("create_wallet", {"walletName": "w", "accounts": []})
-        quick = await asyncio.wait_for(people.sending(people.caller("R2"), "create_wallet", wallet), 5)
+        quick = await asyncio.wait_for(people.sending(people.caller("R2"), "create_wallet", wallet), PATIENCE_S)
         assert not slow.done()
         watched.gate.set()
         assert await slow == await again

@@ -24,7 +24,7 @@ from keystead.pipeline.store import CommitResult
 from tests.support.approval_flows import ASKED
 from tests.support.examples import examples
 from tests.support.issuers import ISSUER
-from tests.support.memory_store import by_what_found
+from tests.support.memory_database import by_what_found
 from tests.support.organization_harness import DAY_MS, OrganizationHarness, Person, public_key
 from tests.support.replay import replayed
 
@@ -384,6 +384,5 @@ TestLife = Life.TestCase
 TestLife.settings = settings(
     max_examples=examples(30),
     stateful_step_count=40,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

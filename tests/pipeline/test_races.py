@@ -19,7 +19,7 @@ from keystead.organizations.attachments import ChangedAccount
 from keystead.pipeline.activity import RecordedActivity
 from keystead.pipeline.store import CommitResult
 from tests.support import bundles
-from tests.support.memory_store import by_what_found
+from tests.support.memory_database import by_what_found
 from tests.support.organization_harness import OrganizationHarness, public_key
 
 TIMES = int(os.environ.get("KEYSTEAD_TEST_RACES", "60"))

@@ -291,7 +291,7 @@ def random_consensus(chance: Random, depth: int) -> str:
     return chance.choice([f"!({one})", f"({one}) && ({other})", f"({one}) || ({other})", f"({one}) == ({other})"])
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(seed=st.integers(0, 2**64), depth=st.integers(0, 3), effect=st.sampled_from(list(Effect)))
 def test_what_may_be_added_helps_nobody(seed: int, depth: int, effect: Effect) -> None:
     """A thief with one credential adds another. With both, or with the new one alone, no policy says more than with

@@ -20,7 +20,7 @@ from tests.support.naive_evaluator import NOT_APPLICABLE, UNKNOWN, interpreted
 from tests.support.policy_fixtures import TWO_OF_THREE, USERS, allow, compiled, deny, is_user, request
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(seed=st.integers(0, 2**64), depth=st.integers(0, 4))
 def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int) -> None:
     chance = Random(seed)
@@ -35,7 +35,7 @@ def test_the_evaluator_agrees_with_a_slow_reading(seed: int, depth: int) -> None
         assert found == expected, (text, values, value)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(seed=st.integers(0, 2**64), depth=st.integers(0, 4))
 def test_what_is_known_stays_so_whatever_the_unreadable_values_are(seed: int, depth: int) -> None:
     chance = Random(seed)
@@ -166,7 +166,7 @@ written = st.tuples(
 )
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(
     policies=st.lists(written, max_size=5),
     by=st.lists(st.sampled_from(["A", "B", "C", "R1", "R2"]), min_size=1, max_size=4),

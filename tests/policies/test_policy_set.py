@@ -117,7 +117,7 @@ class EveryPolicyOpen(PolicySet):
         return PolicySlice(settled, tuple(range(len(settled))))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(seed=st.integers(0, 2**64))
 def test_what_a_slice_settles_is_what_evaluation_yields(seed: int) -> None:
     chance = Random(seed)

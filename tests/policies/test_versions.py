@@ -157,7 +157,7 @@ class Written:
                 return f"[{one}, {other}].filter(is, is).count() == 1", frozenset(a is not b for a, b in both)
 
 
-@settings(max_examples=examples(400), deadline=None)
+@settings(max_examples=examples(400))
 @given(seed=st.integers(0, 2**64), depth=st.integers(0, 3), pair=st.sampled_from(PAIRS))
 def test_what_is_known_holds_for_every_reading_of_versions(seed: int, depth: int, pair: tuple[str, str]) -> None:
     """An ALLOW policy or a scope allows only what every reading allows; a DENY policy or an MFA condition that any

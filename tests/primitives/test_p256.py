@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from keystead.primitives.p256 import ORDER, recovery_id
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, ORDER - 1), st.binary(min_size=32, max_size=32))
 @example(1, bytes(32))
 @example(ORDER - 1, bytes(32))

@@ -24,7 +24,7 @@ def test_the_generator() -> None:
     assert secp256k1.public_key(ONE).hex() == GENERATOR
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(PRIVATE_KEYS, BYTES_32)
 def test_keys_and_signatures(private_key: bytes, digest: bytes) -> None:
     public_key = secp256k1.public_key(private_key)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from keystead.primitives.share import SLICE_S, Share, Work
+from tests.support.hanging import PATIENCE_S
 
 LONG_S = 4 * SLICE_S
 
@@ -59,7 +60,7 @@ def played(play: Callable[[Scene], Awaitable[Any]]) -> list[str]:
     scene = Scene()
 
     async def run() -> None:
-        await asyncio.wait_for(play(scene), 60)
+        await asyncio.wait_for(play(scene), PATIENCE_S)
 
     asyncio.run(run())
     return scene.done

@@ -35,7 +35,7 @@ def test_every_outcome_has_an_answer_and_a_line(
 
     async def story() -> HttpAnswer:
         application = Application(Service(AllSettings(database_url="sqlite:///unused")))
-        request = HttpRequest(method="GET", path="//a", client=CallerAddress("192.0.2.1"))
+        request = HttpRequest(method="GET", path="/a", client=CallerAddress("192.0.2.1"))
         answer = await application.answer(request, respond)
         await asyncio.sleep(0)  # the line is written in the next iteration of the event loop
         return answer

@@ -16,6 +16,7 @@ import uvloop
 
 from keystead.server.http.caller_address import CallerAddresses
 from keystead.server.http.messages import HttpAnswer, HttpRequest
+from tests.support.hanging import PATIENCE_S
 from tests.support.http_connections import REQUEST, listening, path_as_answer, plain_answer
 
 LARGE = b"x" * 8_000_000
@@ -36,8 +37,7 @@ def test_a_caller_that_never_reads_is_cut_off() -> None:
         async with listening(large_answer, write_timeout_s=0.1) as server:
             _, writer = await server.connect()
             writer.write(REQUEST)
-            await asyncio.sleep(0.05)
-            assert server.connections.bytes_held > 1_000_000
+            await server.until(lambda: server.connections.bytes_held > 1_000_000)
             await server.until_closed()
             assert server.connections.bytes_held == 0
 
@@ -57,8 +57,7 @@ def test_a_caller_that_reads_too_slowly_is_cut_off() -> None:
                     await asyncio.sleep(0.01)
 
             reading = asyncio.create_task(drip())
-            await asyncio.sleep(0.05)
-            assert server.connections.bytes_held > 1_000_000
+            await server.until(lambda: server.connections.bytes_held > 1_000_000)
             await server.until_closed()
             reading.cancel()
             assert server.connections.bytes_held == 0
@@ -77,8 +76,7 @@ def test_a_caller_that_reads_steadily_gets_a_large_answer() -> None:
             await reader.readuntil(b"\r\n\r\n")
             assert server.connections.bytes_held > 0
             assert await reader.readexactly(len(LARGE)) == LARGE
-            await asyncio.sleep(0.01)
-            assert server.connections.bytes_held == 0
+            await server.until(lambda: server.connections.bytes_held == 0)
 
     run(call())
 
@@ -179,7 +177,7 @@ def test_memory_of_bodies_that_are_not_complete() -> None:
                     [asyncio.ensure_future(reader.read(4_096)) for reader, _ in callers],
                     return_when=asyncio.FIRST_COMPLETED,
                 ),
-                10,
+                PATIENCE_S,
             )
             (first, *_) = refused[0]
             status, message = status_and_error(first.result())
@@ -199,16 +197,17 @@ def test_a_request_whose_caller_has_left_counts_until_it_is_answered() -> None:
     """Or a caller that leaves and comes again would have more requests under way than connections."""
 
     async def attack() -> None:
-        go_on = asyncio.Event()
+        begun, go_on = asyncio.Event(), asyncio.Event()
 
         async def slow(request: HttpRequest) -> HttpAnswer:
+            begun.set()
             await go_on.wait()
             return await path_as_answer(request)
 
         async with listening(slow) as server:
             _, writer = await server.connect()
             writer.write(REQUEST)
-            await asyncio.sleep(0.02)
+            await begun.wait()
             writer.transport.abort()
             await asyncio.sleep(0.02)
             assert len(server.connections) == 1
@@ -255,7 +254,7 @@ def test_a_server_that_stops_answers_what_it_has_begun() -> None:
             reader, writer = await server.connect()
             idle, _ = await server.connect()
             writer.write(REQUEST[:10])
-            await asyncio.sleep(0.02)
+            await server.until(lambda: server.connections.bytes_held > 0)
             stopping = asyncio.create_task(server.connections.stop(10))
             assert await idle.read() == b""
             writer.write(REQUEST[10:])

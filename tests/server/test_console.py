@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from keystead.api.errors import InvalidRequest, PermissionDenied, Unauthenticated
 from keystead.client.credentials import Credentials
 from keystead.console import ConsoleLogins, OidcLogin, console_files
-from keystead.server.console.link import LINK_PATH, LINK_REQUEST, LINKS_MAX, LOGIN_PATH, ConsoleLinks
+from keystead.server.bounds import CONSOLE_LINKS_MAX
+from keystead.server.console.link import LINK_PATH, LINK_REQUEST, LOGIN_PATH, ConsoleLinks
 from keystead.server.console.logins import console_logins
 from keystead.server.http.messages import CallerAddress, HttpRequest
 from keystead.server.settings.settings import Settings, SettingsError
@@ -243,9 +244,10 @@ def test_whoever_has_the_key_gets_more_links() -> None:
     """Each works once; of many that nobody used, the newest ones do."""
     links, first = _link()
     wanted = [
-        _secret_in(msgspec.json.decode(links.answer(LINK_PATH, _wanted(KEY), 0))["link"]) for _ in range(LINKS_MAX)
+        _secret_in(msgspec.json.decode(links.answer(LINK_PATH, _wanted(KEY), 0))["link"])
+        for _ in range(CONSOLE_LINKS_MAX)
     ]
-    assert len({first, *wanted}) == LINKS_MAX + 1
+    assert len({first, *wanted}) == CONSOLE_LINKS_MAX + 1
     for secret in wanted:
         links.answer(LOGIN_PATH, _asked(secret), 1_764_000_000_000)
     for secret in (first, *wanted):

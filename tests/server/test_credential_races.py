@@ -22,11 +22,10 @@ from keystead.stamps.signing import generate_api_key
 from keystead.storage.store import DatabaseStore
 from tests.server.test_auth_proxy import ORIGIN, sign_up
 from tests.support.callers import SDK_FORM, Caller, api_key_params, refusal, unique, user_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Installation
-
-LIMIT_S = 60.0
 
 
 class Crossing:
@@ -217,7 +216,7 @@ def test_one_of_two_gets_the_credential(
             kind = "CREDENTIAL_ID" if race.is_of_passkeys else "PUBLIC_KEY"
             assert len(await services.holders(kind, value)) == 1
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 def test_of_two_approved_registrations_one_fails(
@@ -246,4 +245,4 @@ def test_of_two_approved_registrations_one_fails(
             assert "is held in another sub-organization" in failed["failure"]["message"]
             assert await services.holders("PUBLIC_KEY", both.public_key) == [done["organizationId"]]
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))

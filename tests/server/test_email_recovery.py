@@ -18,6 +18,7 @@ from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, answered, refusal
 from tests.support.codes import Codes
 from tests.support.example_codes import an_address
+from tests.support.hanging import PATIENCE_S
 from tests.support.operation_examples import RecordIds, create_records, example_body
 from tests.support.organization_fixtures import mfa_policy_params
 from tests.support.passkeys import SoftPasskey
@@ -136,7 +137,7 @@ def _by_a_replaced_key(codes: Codes) -> httpx.Response:
 def _by_an_expired_key(codes: Codes) -> httpx.Response:
     user, _ = with_address(codes)
     key = recovering(codes.caller, user, expirationSeconds="1")
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while key.ask("whoami").status_code == 200 and time.monotonic() < deadline:
         time.sleep(0.05)
     return recover(key, SoftPasskey())

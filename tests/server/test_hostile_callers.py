@@ -21,6 +21,7 @@ from keystead.server.service import Service
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal
+from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.servers import Installation, Server, bootstrap_installation, running
 
@@ -50,7 +51,7 @@ def fresh(make_sqlite: MakeDatabase, start: Callable[..., Server]) -> Iterator[S
 def test_a_thousand_offers_of_another_protocol(fresh: Server) -> None:
     """Sent ahead in one piece. They once ended in a RecursionError and 34 MB of log."""
     request = OFFER + b"Content-Length: 2\r\n\r\n{}"
-    with socket.create_connection(("127.0.0.1", fresh.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", fresh.port), timeout=PATIENCE_S) as connection:
         connection.sendall(request * 999 + request.replace(b"Upgrade, ", b"Upgrade, close, "))
         answers = b"".join(iter(lambda: connection.recv(1_000_000), b""))
     assert answers.count(b"HTTP/1.1 401 ") == 1_000
@@ -98,7 +99,7 @@ def resident_bytes(server: Server) -> int:
 def test_an_offer_that_asks_to_close(size: int, sqlite_server: Server) -> None:
     """`Connection: close, Upgrade` once lost its close."""
     request = HEAD + b"Connection: close, Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\n{}"
-    with socket.create_connection(("127.0.0.1", sqlite_server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", sqlite_server.port), timeout=PATIENCE_S) as connection:
         for at in range(0, len(request), size):
             connection.sendall(request[at : at + size])
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
@@ -107,7 +108,7 @@ def test_an_offer_that_asks_to_close(size: int, sqlite_server: Server) -> None:
 
 def test_chunks_in_http_1_0(sqlite_server: Server) -> None:
     request = HEAD.replace(b"1.1", b"1.0") + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", sqlite_server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", sqlite_server.port), timeout=PATIENCE_S) as connection:
         connection.sendall(request)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     head, _, body = answer.partition(b"\r\n\r\n")
@@ -129,7 +130,7 @@ def test_paths_are_not_decoded(path: str, sqlite_server: Server) -> None:
 
 def test_a_malformed_request_is_one_line_in_the_log(fresh: Server) -> None:
     for _ in range(10):
-        with socket.create_connection(("127.0.0.1", fresh.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", fresh.port), timeout=PATIENCE_S) as connection:
             connection.sendall(b"STEAL / HTTP/1.1\r\n\r\n")
             assert connection.recv(65_536).startswith(b"HTTP/1.1 400 ")
     fresh.request_line(fresh.http.get("/healthz"))
@@ -144,7 +145,7 @@ def test_callers_that_leave_before_their_answer(fresh: Server) -> None:
     stamp = "".join(f"{name}: {value}\r\n" for name, value in caller.stamped(body).items()).encode()
     request = HEAD + stamp + b"Content-Length: %d\r\n\r\n" % len(body) + body
     for _ in range(50):
-        with socket.create_connection(("127.0.0.1", fresh.port), timeout=60) as connection:
+        with socket.create_connection(("127.0.0.1", fresh.port), timeout=PATIENCE_S) as connection:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
             connection.sendall(request * 20)
     assert caller.ask("whoami").status_code == 200
@@ -153,7 +154,9 @@ def test_callers_that_leave_before_their_answer(fresh: Server) -> None:
 
 
 def from_address(server: Server, address: str) -> httpx.Client:
-    return httpx.Client(base_url=server.base_url, timeout=60, transport=httpx.HTTPTransport(local_address=address))
+    return httpx.Client(
+        base_url=server.base_url, timeout=PATIENCE_S, transport=httpx.HTTPTransport(local_address=address)
+    )
 
 
 def test_an_address_whose_requests_fail(strict: Server) -> None:

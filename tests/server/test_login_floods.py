@@ -15,6 +15,7 @@ from tests.server.test_auth_proxy import ORIGIN, new_proxy
 from tests.support.callers import SDK_FORM, refusal
 from tests.support.codes import Codes, outbox_of
 from tests.support.example_codes import an_address, code_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation, Server, bootstrap_installation, user_with_key
 
 AT_ONCE = 8
@@ -49,7 +50,7 @@ def until_refused(ask: Ask) -> httpx.Response:
 def from_address(server: Server, address: str) -> Iterator[httpx.Client]:
     """A caller at another loopback address."""
     transport = httpx.HTTPTransport(local_address=address)
-    with httpx.Client(base_url=server.base_url, transport=transport, timeout=60) as http:
+    with httpx.Client(base_url=server.base_url, transport=transport, timeout=PATIENCE_S) as http:
         yield http
 
 

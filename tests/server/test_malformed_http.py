@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.callers import Caller
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Server
 
 pytestmark = pytest.mark.one_engine
@@ -28,7 +29,7 @@ def server(sqlite_server: Server) -> Server:
 
 def raw(server: Server, *parts: bytes) -> bytes:
     """Everything that comes back for these bytes, until the server closes or has answered in full."""
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
         for part in parts:
             connection.sendall(part)
         answer = b""
@@ -121,7 +122,7 @@ def test_requests_in_pieces(
     """Wherever the network cuts them, each piece is read before the next one is sent."""
     one = framed(caller)
     places = [0, *cuts(one.index(b"\r\n\r\n") + 4, len(one)), len(one) * count]
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for begin, end in itertools.pairwise(places):
             connection.sendall((one * count)[begin:end])
@@ -157,7 +158,7 @@ def test_http_1_0(caller: Caller, server: Server) -> None:
 
 def test_two_requests_in_one_packet(caller: Caller, server: Server) -> None:
     last = framed(caller, b"Connection: close")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
         connection.sendall(framed(caller) + last)
         answer = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert answer.count(caller.user_id.encode()) == 2
@@ -179,7 +180,7 @@ def test_a_large_body_is_refused_before_it_is_sent_where_the_client_asks(server:
 
 def test_a_client_that_asks_first_is_told_to_go_on(caller: Caller, server: Server) -> None:
     head, end, body = framed(caller, b"Expect: 100-continue", b"Connection: close").partition(b"\r\n\r\n")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
         connection.sendall(head + end)
         assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(body)
@@ -194,7 +195,7 @@ def test_a_client_that_asks_and_goes_on_by_itself_is_answered(caller: Caller, se
 def test_a_thousand_requests_before_the_first_answer_is_read(caller: Caller, server: Server) -> None:
     count = 1_000
     requests = framed(caller) * (count - 1) + framed(caller, b"Connection: close")
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
         sender = threading.Thread(target=connection.sendall, args=(requests,))
         sender.start()
         sender.join(timeout=1)

@@ -19,6 +19,7 @@ from keystead.server.settings.settings import SettingsError
 from keystead.storage.migrations import newest
 from tests.conftest import MakeDatabase
 from tests.support.callers import Caller
+from tests.support.hanging import PATIENCE_S
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT
 from tests.support.servers import Installation, Server, bootstrap_installation, free_port
 
@@ -31,7 +32,7 @@ class Scraped:
     """What an address serves now."""
 
     def __init__(self, address: str) -> None:
-        text = httpx.get(f"http://{address}/metrics", trust_env=False).raise_for_status().text
+        text = httpx.get(f"http://{address}/metrics", trust_env=False, timeout=PATIENCE_S).raise_for_status().text
         self.samples: dict[Sample, float] = {
             (sample.name, frozenset(sample.labels.items())): sample.value
             for family in text_string_to_metric_families(text)
@@ -48,7 +49,7 @@ class Scraped:
 
 def until(address: str, holds: Callable[[Scraped], bool]) -> Scraped:
     """What is served once this holds: counters are sampled once a second."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while not holds(scraped := Scraped(address)):
         assert time.monotonic() < deadline, scraped.samples
         time.sleep(0.05)

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from keystead.testing import DevelopmentServer
+from tests.support.hanging import PATIENCE_S
 
 
 @pytest.mark.parametrize("level", ["1", "2"], ids=["-O", "-OO"])
@@ -19,7 +20,7 @@ def test_a_server_without_assertions_and_docstrings(
 ) -> None:
     monkeypatch.setenv("PYTHONOPTIMIZE", level)
     with keystead_server() as server:
-        document = httpx.get(f"{server.base_url}/openapi.json").json()
+        document = httpx.get(f"{server.base_url}/openapi.json", timeout=PATIENCE_S).json()
         assert server.client.create_user_tag(user_tag_name="t", user_ids=[]).completed
     described = {path: item["post"]["summary"] for path, item in document["paths"].items() if "post" in item}
     assert described["/public/v1/submit/create_wallet"].startswith("Make a wallet from a new mnemonic")

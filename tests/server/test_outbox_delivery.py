@@ -21,10 +21,9 @@ from tests.conftest import MakeDatabase, StartServer
 from tests.support.callers import Caller
 from tests.support.codes import outbox_of
 from tests.support.example_codes import an_address, code_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.moved_clock import MovedClock
 from tests.support.servers import Installation, bootstrap_installation, running
-
-WAIT_S = 40.0
 
 
 class Mailbox:
@@ -74,7 +73,7 @@ def events(caller: Caller, address: str) -> list[dict[str, Any]]:
 
 
 def wait_for_event(caller: Caller, address: str, event_type: str) -> dict[str, Any]:
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not (found := [one for one in events(caller, address) if one["eventType"] == event_type]):
         assert time.monotonic() < deadline, events(caller, address)
         time.sleep(0.05)
@@ -128,7 +127,7 @@ def test_a_message_of_a_killed_process_is_sent_by_another_when_its_lease_is_over
         running(installation, tmp_path / "killed", settings[0], clock) as killed,
     ):
         killed.caller.result("init_otp", code_params(first))
-        assert silent.got_one.wait(WAIT_S)
+        assert silent.got_one.wait(PATIENCE_S)
         with running(installation, tmp_path / "other", settings[1], clock) as other:
             killed.kill()
             other.caller.result("init_otp", code_params(second))

@@ -22,11 +22,11 @@ from keystead.organizations.kinds.users import MFA_POLICY_CHARACTERS
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import SDK_FORM, Caller, unique, user_params
+from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.organization_fixtures import mfa_policy_params, policy_params
 from tests.support.servers import Installation, bootstrap_installation
 
-LIMIT_S = 120.0
 CHARACTERS = 5 * CHARACTERS_PER_POLICY.default
 """The limit on all policies. It is lower than the default: to compile them takes a fraction of a second, in which
 others are answered more than AT_LEAST times."""
@@ -172,7 +172,7 @@ def test_others_are_answered_before_the_flood_is(
                 if status == 400:
                     assert await tenants.asked(tenants.attacker, "list_policies") == {"policies": []}
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 def test_a_megabyte_of_policies_is_refused_before_any_is_read(
@@ -190,4 +190,4 @@ def test_a_megabyte_of_policies_is_refused_before_any_is_read(
             assert await tenants.asked(tenants.attacker, "list_policies") == {"policies": []}
             assert await tenants.asked(tenants.somebody, "list_wallets") == {"wallets": []}
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))

@@ -12,6 +12,7 @@ from keystead.api.errors import Unavailable
 from keystead.server.installation import purging
 from keystead.server.installation.purging import GRACE_MS, ROWS_AT_ONCE, keep_purging
 from keystead.storage.tables import EXPIRING
+from tests.support.hanging import PATIENCE_S
 
 NOW_MS = 10 * GRACE_MS
 
@@ -60,7 +61,7 @@ def test_what_has_expired_is_purged_after_failures(
     async def story() -> None:
         rows = Rows(2 * ROWS_AT_ONCE + 1, failures)
         task = asyncio.create_task(keep_purging(rows, lambda: NOW_MS, lambda: 0.0))
-        await asyncio.wait_for(rows.is_empty.wait(), 10)
+        await asyncio.wait_for(rows.is_empty.wait(), PATIENCE_S)
         task.cancel()
 
     with caplog.at_level(logging.WARNING, logger="keystead.server"):

@@ -14,6 +14,7 @@ from keystead.server.limits.rate_table import RateTable
 from keystead.stamps.signing import generate_api_key
 from tests.conftest import MakeDatabase
 from tests.support.callers import refusal, unique
+from tests.support.hanging import PATIENCE_S
 from tests.support.passkeys import SoftPasskey
 from tests.support.servers import Server, bootstrap_installation, free_port, user_with_key
 
@@ -75,7 +76,9 @@ def test_one_credential_of_an_organization(make_sqlite: MakeDatabase, start: Cal
         pass
     assert refusal(response) == (429, "Too many requests. Please wait and try again in 1 s")
     assert response.headers["retry-after"] == "1"
-    assert refusal(caller.submit("create_user_tag", {"userTagName": "x", "userIds": []}))[0] == 429
+    while (response := caller.submit("create_user_tag", {"userTagName": unique("tag"), "userIds": []})).is_success:
+        pass  # the machine was so slow that the limit allowed one more
+    assert refusal(response)[0] == 429
     assert other.ask("whoami").status_code == 200
     installation.database.close()
 
@@ -132,7 +135,7 @@ def test_workers_share_their_limits(make_postgres: MakeDatabase, start: Callable
     begun_s = time.monotonic()
     statuses = []
     for _ in range(40):
-        with httpx.Client(base_url=str(caller.http.base_url)) as http:
+        with httpx.Client(base_url=str(caller.http.base_url), timeout=PATIENCE_S) as http:
             statuses.append(replace(caller, http=http).ask("whoami").status_code)
     allowed_s = time.monotonic() - begun_s
     assert set(statuses) == {200, 429}
@@ -141,12 +144,12 @@ def test_workers_share_their_limits(make_postgres: MakeDatabase, start: Callable
     unknown = caller.with_key(generate_api_key())
     statuses = []
     for _ in range(40):
-        with httpx.Client(base_url=str(caller.http.base_url)) as http:
+        with httpx.Client(base_url=str(caller.http.base_url), timeout=PATIENCE_S) as http:
             statuses.append(replace(unknown, http=http).ask("whoami").status_code)
     allowed_s = time.monotonic() - begun_s
     assert set(statuses) == {401, 429}
     assert statuses.count(401) <= 2 + 2 * allowed_s + 1
-    scraped = httpx.get(f"http://{address}/metrics").text
+    scraped = httpx.get(f"http://{address}/metrics", timeout=PATIENCE_S).text
     for limit in ("organization", "address"):
         assert f'keystead_rate_limited_total{{limit="{limit}"}}' in scraped
     installation.database.close()

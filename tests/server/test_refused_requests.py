@@ -21,6 +21,7 @@ from tests.conftest import MakeDatabase
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, answered, api_key_params, refusal, unique
 from tests.support.commit_samples import an_organization
+from tests.support.hanging import PATIENCE_S
 from tests.support.moved_clock import MovedClock
 from tests.support.servers import bootstrap_installation, running
 
@@ -51,7 +52,7 @@ def listed(caller: Caller, **options: Any) -> list[dict[str, Any]]:
 
 def recorded(caller: Caller, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The newest refusal that fits, once it is written."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for one in listed(caller):
             if wanted(one):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.conftest import MakeDatabase
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Server, bootstrap_installation, running
 
 pytestmark = pytest.mark.one_engine
@@ -73,7 +74,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_slow_caller(case: Case, impatient: Server) -> None:
-    with socket.create_connection(("127.0.0.1", impatient.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=PATIENCE_S) as connection:
         connection.sendall(case.first)
         sending = threading.Thread(target=_send_until_refused, args=(connection, case.then), daemon=True)
         sending.start()

@@ -18,6 +18,7 @@ from keystead.server.http.tls import certificate_of, warn_of_plain_http
 from keystead.server.settings.settings import Settings, SettingsError
 from tests.conftest import MakeDatabase
 from tests.support.certificates import write_certificate
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import Installation, Server, bootstrap_installation
 
 Start = Callable[..., Server]
@@ -52,7 +53,7 @@ def test_requests_over_tls(make_sqlite: MakeDatabase, start: Start, files: tuple
     assert server.http.get("/openapi.json").status_code == 200
     large = server.http.post("/public/v1/query/list_wallets", content=b" " * 2_000_000)
     assert large.status_code == 413
-    plain = httpx.Client(trust_env=False)
+    plain = httpx.Client(trust_env=False, timeout=PATIENCE_S)
     with pytest.raises(httpx.TransportError):
         plain.get(f"http://127.0.0.1:{server.port}/healthz")
     plain.close()
@@ -102,7 +103,7 @@ def replaced(files: tuple[Path, Path], folder: Path) -> int:
 
 
 def until_shown(server: Server, number: int) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while serial(server) != number:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -114,14 +115,14 @@ def test_new_files_without_a_restart(
     """On SIGHUP at once, also in worker processes. Files that do not belong together change nothing."""
     workers = 1 if installation.database.url.startswith("sqlite") else 2
     server = start(installation, tls_cert=files[0], tls_key=files[1], workers=workers)
-    with httpx.Client(base_url=server.base_url, verify=False, trust_env=False) as kept:
+    with httpx.Client(base_url=server.base_url, verify=False, trust_env=False, timeout=PATIENCE_S) as kept:
         assert kept.get("/healthz").status_code == 200
         before = serial(server)
         good_key = files[1].read_bytes()
         write_certificate(tmp_path / "other.pem", tmp_path / "other-key.pem")
         files[1].write_bytes((tmp_path / "other-key.pem").read_bytes())
         os.kill(server.pid, signal.SIGHUP)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while "stays as it was" not in server.log.read_text():
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -15,11 +15,10 @@ from keystead.keys import master_key
 from keystead.organizations.webhooks.webhooks import WebhookDelivery
 from keystead.signer.local import LocalSigner
 from tests.support.callers import SDK_FORM, Caller
+from tests.support.hanging import PATIENCE_S
 from tests.support.in_process import serving
 from tests.support.servers import Installation
 from tests.support.webhook_receiver import WebhookReceiver, receiving
-
-LIMIT_S = 60.0
 
 
 async def submitted(http: httpx.AsyncClient, caller: Caller, name: str, parameters: dict[str, Any]) -> str:
@@ -82,7 +81,7 @@ def test_an_event_that_cannot_be_signed(
             assert arrived[-1].activity["id"] == unsignable
 
     with httpx.Client() as unused, receiving() as receiver:
-        asyncio.run(asyncio.wait_for(run(installation.caller(unused), receiver), LIMIT_S))
+        asyncio.run(asyncio.wait_for(run(installation.caller(unused), receiver), PATIENCE_S))
     stored = installation.database.rows("SELECT body FROM webhook_delivery")
     failures = [WebhookDelivery.from_row(row).failures for row in stored if WebhookDelivery.from_row(row).failures]
     logged = [line for line in caplog.messages if "webhooks of endpoint" in line]

@@ -16,11 +16,11 @@ from keystead.stamps.signing import generate_api_key
 from tests.conftest import StartServer
 from tests.support.authorization_scenario import new_sub_organization
 from tests.support.callers import SDK_FORM, Caller, answered, now_ms, refusal, unique
+from tests.support.hanging import PATIENCE_S
 from tests.support.moved_clock import MovedClock
 from tests.support.organization_fixtures import private_key_params, webhook_endpoint_params
 from tests.support.servers import Installation, Server, running, user_with_key
 from tests.support.webhook_receiver import (
-    WAIT_S,
     ReceivedWebhook,
     WebhookReceiver,
     is_genuine,
@@ -44,7 +44,7 @@ def tag(caller: Caller) -> str:
 
 def wait_until_recorded(installation: Installation, endpoint_ids: Collection[str]) -> None:
     """Nothing waits for these endpoints any more."""
-    deadline = time.monotonic() + WAIT_S
+    deadline = time.monotonic() + PATIENCE_S
     waiting = "SELECT endpoint_id FROM webhook_delivery WHERE due_ms IS NOT NULL"
     while {endpoint_id for (endpoint_id,) in installation.database.rows(waiting)} & set(endpoint_ids):
         assert time.monotonic() < deadline
@@ -270,7 +270,7 @@ def test_an_event_outlives_the_process_that_wrote_it(installation: Installation,
 
     def respond(webhook: ReceivedWebhook) -> int:
         if not hangs.is_set():
-            hangs.wait(WAIT_S)
+            hangs.wait(PATIENCE_S)
         return 200
 
     with (
@@ -328,7 +328,7 @@ def test_a_stopping_process_records_what_it_is_delivering(installation: Installa
     answers = threading.Event()
 
     def respond(_: ReceivedWebhook) -> int:
-        answers.wait(WAIT_S)
+        answers.wait(PATIENCE_S)
         return 200
 
     with (
@@ -368,7 +368,7 @@ def test_a_slow_receiver_delays_neither_commits_nor_others(root: Caller) -> None
     done = threading.Event()
 
     def slow(_: ReceivedWebhook) -> int:
-        done.wait(WAIT_S)
+        done.wait(PATIENCE_S)
         return 200
 
     with receiving(slow) as slow_one, receiving() as quick:

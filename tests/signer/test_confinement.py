@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hanging import PATIENCE_S
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux gives these up")
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
@@ -30,7 +32,7 @@ def tried(what):
 
 def outcome(code: str, *arguments: str) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "-c", _TRY + code, *arguments], capture_output=True, text=True, timeout=30
+        [sys.executable, "-c", _TRY + code, *arguments], capture_output=True, text=True, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.split()

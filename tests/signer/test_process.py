@@ -35,6 +35,7 @@ from keystead.signer.local import LocalSigner
 from keystead.signer.rpc import calls, request_frame
 from keystead.signer.supervision import SignerProcess
 from tests.signer.conftest import MASTER_KEY, pid_of
+from tests.support.hanging import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
@@ -264,7 +265,7 @@ def test_ends_with_its_service(key_file: Path, tmp_path: Path) -> None:
         assert service.stdout is not None
         pid = int(service.stdout.readline())
         service.kill()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while Path(f"/proc/{pid}").exists():
         assert time.monotonic() < deadline
         time.sleep(0.01)

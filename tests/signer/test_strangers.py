@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.hanging import PATIENCE_S
+
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the attacks use /proc")
 
 ATTACK = """
@@ -96,7 +98,11 @@ with tempfile.TemporaryDirectory() as folder:
 @pytest.mark.parametrize("role", ["child", "grandchild", "orphan"])
 def test_no_way_in(role: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SERVICE, role, ATTACK], capture_output=True, text=True, timeout=60, cwd=tmp_path
+        [sys.executable, "-c", SERVICE, role, ATTACK],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        cwd=tmp_path,
     )
     assert done.stdout == "nothing\n", done.stderr
 
@@ -107,6 +113,10 @@ def test_the_attack_would_find_a_way(tmp_path: Path) -> None:
         "subprocess.run(command)", "subprocess.run(command, pass_fds=[signer.connector.fileno()])"
     )
     done = subprocess.run(
-        [sys.executable, "-c", careless, "child", ATTACK], capture_output=True, text=True, timeout=60, cwd=tmp_path
+        [sys.executable, "-c", careless, "child", ATTACK],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        cwd=tmp_path,
     )
     assert done.stdout.startswith("inherited "), done.stderr

@@ -156,7 +156,7 @@ def test_read_refuses(case: Malformed) -> None:
 
 @pytest.mark.parametrize("scheme", StampScheme)
 @given(body=st.binary(max_size=300))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @example(body=b"")
 def test_what_is_stamped_verifies(scheme: StampScheme, body: bytes) -> None:
     name, value = stamper(scheme).stamp(body)
@@ -334,7 +334,6 @@ def test_loaded_keys_are_cached_up_to_a_limit() -> None:
 
 
 @given(value=st.binary(max_size=200) | st.text(max_size=200) | st.binary(max_size=200).map(encode_base64url))
-@settings(deadline=None)
 def test_any_bytes_are_refused(value: str | bytes) -> None:
     refusal(value)
 
@@ -348,7 +347,6 @@ def test_any_bytes_are_refused(value: str | bytes) -> None:
         }
     )
 )
-@settings(deadline=None)
 def test_any_members_are_refused(parsed: dict[str, str]) -> None:
     refusal(header(parsed))
 

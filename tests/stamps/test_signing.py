@@ -180,7 +180,7 @@ def test_the_default_curve_is_p256() -> None:
 
 
 @given(seed=st.binary(min_size=1, max_size=80), curve=st.sampled_from(ApiKeyCurve))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_every_seed_makes_a_pair(seed: bytes, curve: ApiKeyCurve) -> None:
     pair = generate_api_key(curve, seed)
     assert pair == generate_api_key(curve, seed)

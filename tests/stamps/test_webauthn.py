@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from webauthn.helpers import encode_cbor
 
@@ -249,7 +249,6 @@ def test_a_stored_value_that_is_not_a_key_does_not_verify(stored: str, passkey: 
 
 
 @given(value=st.binary(max_size=300) | st.text(max_size=300))
-@settings(deadline=None)
 def test_any_bytes_are_refused(value: str | bytes, passkey: Passkey) -> None:
     refusal(passkey, value)
 
@@ -267,13 +266,11 @@ def test_any_bytes_are_refused(value: str | bytes, passkey: Passkey) -> None:
         }
     )
 )
-@settings(deadline=None)
 def test_any_members_are_refused(members: dict[str, str], passkey: Passkey) -> None:
     refusal(passkey, json.dumps(members))
 
 
 @given(tail=st.binary(max_size=100), flags=st.integers(0, 255))
-@settings(deadline=None)
 def test_any_authenticator_data_is_refused_or_consistent(tail: bytes, flags: int, passkey: Passkey) -> None:
     stamp = passkey.assertion(BODY, data=passkey.authenticator_data(flags, tail=tail))
     try:

@@ -16,6 +16,7 @@ from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_wallet, an_account, an_organization
+from tests.support.hanging import PATIENCE_S
 
 COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 
@@ -231,7 +232,7 @@ def test_nothing_is_lost_or_doubled_between_processes(database: str) -> None:
             return [activity_id for ids in mine for activity_id in ids]
 
     reported = asyncio.run(meanwhile()) + [
-        activity_id for _ in processes for activity_id in answers.get(timeout=30)
+        activity_id for _ in processes for activity_id in answers.get(timeout=PATIENCE_S)
     ]
     for process in processes:
         process.join()

@@ -19,7 +19,8 @@ from keystead.pipeline.store import CommitResult, Page, Store
 from tests.storage.conftest import ENGINES, opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of
 from tests.support.commit_samples import a_user, a_wallet, an_account, an_organization
-from tests.support.memory_store import MemoryDatabase, MemoryStore
+from tests.support.memory_database import MemoryDatabase
+from tests.support.memory_store import MemoryStore
 
 COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 Opened = tuple[Store, Store, CommitHistory]

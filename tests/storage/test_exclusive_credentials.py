@@ -25,9 +25,9 @@ from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, new_history
 from tests.support.commit_samples import a_user, an_organization
+from tests.support.hanging import PATIENCE_S
 
 COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
-LIMIT_S = 60.0
 
 
 def with_key_of(other: User) -> User:
@@ -95,7 +95,7 @@ def test_of_two_siblings_at_the_same_instant_one_registers_it(same: Callable[[Us
                     assert await place.organization(before[loser].id) == before[loser]
                     assert await place.organization(rivals[1 - loser].head.id) == rivals[1 - loser].head
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 def test_who_may_have_a_credential_of_another(database: str) -> None:
@@ -118,7 +118,7 @@ def test_who_may_have_a_credential_of_another(database: str) -> None:
             assert await store.commit(family.first.step(replace(renamed, api_keys=()))) is COMMITTED
             assert await store.commit(family.second.step(with_key_of(user))) is COMMITTED, "it was given up"
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 def test_given_up_and_registered_again_in_one_transaction(database: str) -> None:
@@ -134,7 +134,7 @@ def test_given_up_and_registered_again_in_one_transaction(database: str) -> None
             found = await store.suborganizations.page(parent_id, (LookupKind.PUBLIC_KEY, key), Page(limit=10))
             assert found == [history.head.id]
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
 
 
 class OpenTransaction:
@@ -194,4 +194,4 @@ def test_a_commit_waits_for_the_transaction_that_came_first(
                 await first.end(end)
                 assert await second is expected
 
-    asyncio.run(asyncio.wait_for(run(), LIMIT_S))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))

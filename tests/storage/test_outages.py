@@ -152,14 +152,14 @@ def test_postgres_hangs(new_postgres: MakeDatabase) -> None:
     url = new_postgres()
 
     async def run() -> None:
-        async with opened(url, timeout_s=0.2) as store:
+        async with opened(url) as store, opened(url, timeout_s=0.2) as hasty:
             history = await new_history(store)
             blocker: Any = await asyncpg.connect(url)
             async with blocker.transaction():
                 await blocker.execute("SELECT 1 FROM organization FOR UPDATE")
                 assert await store.commit(CommitHistory(history.head).step()) is CommitResult.CONFLICT
                 with pytest.raises(Unavailable):
-                    await locked_once(store, history.head.id)
+                    await locked_once(hasty, history.head.id)
                 assert await store.organization(history.head.id) == history.head
             await assert_works(store, history)
             await blocker.close()

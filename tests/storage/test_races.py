@@ -19,6 +19,7 @@ from keystead.storage.store import DatabaseStore
 from tests.storage.conftest import opened
 from tests.support.commit_history import CommitHistory, approved, awaiting, new_history, of, waiting
 from tests.support.commit_samples import a_user, an_organization
+from tests.support.hanging import PATIENCE_S
 
 COMMITTED, CONFLICT, DUPLICATE, CREDENTIAL_HELD = CommitResult
 DONE = ActivityStatus.COMPLETED
@@ -126,7 +127,7 @@ def test_every_revision_has_one_winner_between_processes(database: str) -> None:
         async with opened(database) as store:
             return await _vote(store, organization.id, activity.id, voters[2], 25)
 
-    won = asyncio.run(meanwhile()) + [revision for _ in processes for revision in answers.get(timeout=60)]
+    won = asyncio.run(meanwhile()) + [revision for _ in processes for revision in answers.get(timeout=PATIENCE_S)]
     for process in processes:
         process.join()
     assert sorted(won) == list(range(1, 76))

@@ -31,7 +31,8 @@ from tests.storage.conftest import ENGINES, opened
 from tests.storage.test_purging import MAKE
 from tests.support.commit_history import CommitHistory, found_by
 from tests.support.commit_samples import a_secret, a_user, an_account, an_organization
-from tests.support.memory_store import MemoryDatabase, MemoryStore
+from tests.support.memory_database import MemoryDatabase
+from tests.support.memory_store import MemoryStore
 
 COMMITTED = CommitResult.COMMITTED
 OpenStore = Callable[[], AbstractAsyncContextManager[Store]]

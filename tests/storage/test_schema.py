@@ -203,8 +203,6 @@ def test_of_the_contacts_on_record_those_that_are_verified_find_accounts(databas
     for table in ("velocity_counter", "velocity_entry", "refused_request"):
         executed(database, f"DROP TABLE {table}")
     executed(database, "DROP INDEX activity_by_time")
-    for table_added_later in ("velocity_counter", "velocity_entry"):
-        executed(database, f"DROP TABLE {table_added_later}")
     for kind, value in (
         ("email", "written@example.com"),
         ("email", "ada@example.com"),

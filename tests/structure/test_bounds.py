@@ -20,7 +20,6 @@ NO_CALLER_MEETS = {
     "server.refused_requests.REASON_MAX": "how much of a reason the list of refused requests shows",
     "server.refused_requests.RECORDED_MAX": "beyond it, refused requests are only counted",
     "server.refused_requests.WAITING_MAX": "refusals that wait to be written",
-    "server.console.link.LINKS_MAX": "links of one development server",
     "api.choices.ALL_SHOWN_MAX": "how many words a refusal shows",
     "api.choices.CHARACTERS_MAX": "longer words are compared with no other",
     "api.choices.WORDS_MAX": "longer lists are compared with no word",

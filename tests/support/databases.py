@@ -22,13 +22,11 @@ from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.storage import tables
 from keystead.storage.open import open_store
 from keystead.storage.store import DatabaseStore
+from tests.support.hanging import PATIENCE_S
 
 TABLES = tuple(sorted(table.name for table in tables.TABLES))
 Rows = list[tuple[Any, ...]]
 ResultT = TypeVar("ResultT")
-
-
-DELETIONS_END_S = 60.0
 
 
 class Database(ABC):
@@ -149,7 +147,7 @@ class PostgresDatabase(Database):
 
 def wait_for_deletions(database: Database) -> None:
     """Wait until the server has deleted all rows of deleted wallets and organizations."""
-    deadline = time.monotonic() + DELETIONS_END_S
+    deadline = time.monotonic() + PATIENCE_S
     while database.counts()["unfinished_deletion"]:
         assert time.monotonic() < deadline, "rows of deleted wallets or organizations are left"
         time.sleep(0.02)

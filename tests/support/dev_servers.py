@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 from tests.support.commands import start_keystead
 from tests.support.fork_server import ForkedProcess
+from tests.support.hanging import PATIENCE_S
 
-START_LIMIT_S = 60
 END_LIMIT_S = 40
 _LAST_LINE = "console.log(await client.getWallets())"
 
@@ -36,11 +36,11 @@ class Started:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE_S)
 
     def wait_for(self, text: str) -> None:
         """Until it has printed this."""
-        deadline = time.monotonic() + START_LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while text not in self.log.read_text():
             assert time.monotonic() < deadline, self.log.read_text()
             time.sleep(0.02)
@@ -55,7 +55,7 @@ def wait_until_ended(addresses: Sequence[str]) -> None:
         while True:
             assert time.monotonic() < deadline, f"{address} still listens"
             try:
-                socket.create_connection((url.hostname, url.port), timeout=5).close()
+                socket.create_connection((url.hostname, url.port), timeout=PATIENCE_S).close()
             except ConnectionRefusedError:
                 break
             time.sleep(0.05)
@@ -67,7 +67,7 @@ def dev(folder: Path, *options: str) -> Iterator[Started]:
     started = folder / "keys.json", folder / "log"
     words = ("dev", "--port", "0", "--credentials", "keys.json", *options)
     process = start_keystead(*words, cwd=folder, output=started[1])
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     try:
         while not started[0].exists():
             assert process.poll() is None, started[1].read_text()
@@ -76,7 +76,7 @@ def dev(folder: Path, *options: str) -> Iterator[Started]:
         yield Started(process, *started)
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(PATIENCE_S)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def dev_banner(data: Path, *options: str) -> Iterator[str]:
     """With its data in this folder, on a free port; what it has printed once it is ready."""
     log = data.with_name(f"log-{secrets.token_hex(4)}")
     process = start_keystead("dev", "--port", "0", "--data", data, *options, output=log)
-    deadline = time.monotonic() + START_LIMIT_S
+    deadline = time.monotonic() + PATIENCE_S
     try:
         while _LAST_LINE not in (printed := log.read_text()):
             assert process.poll() is None, log.read_text()
@@ -93,4 +93,4 @@ def dev_banner(data: Path, *options: str) -> Iterator[str]:
         yield printed
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(PATIENCE_S)

@@ -1,4 +1,5 @@
-"""Examples of the operations on velocity controls, session profiles and policies (`operation_examples`)."""
+"""Examples of the operations on rules: policies, velocity controls, session profiles, IP allow-lists
+(`operation_examples`)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,16 @@ from tests.support.organization_fixtures import RecordIds, velocity_control_para
 
 Make = Callable[[RecordIds], dict[str, Any]]
 
+
+def _ip_allowlist() -> dict[str, Any]:
+    """An allow-list of the organization. It is not enforced, so that the other tests still have access."""
+    rules = [{"cidr": "192.0.2.0/24", "label": "office"}, {"cidr": "2001:db8::/48"}]
+    return {"rules": rules, "enabled": False, "onEvaluationError": "DENY"}
+
+
 RULE_QUERIES: dict[str, Make] = {
+    "check_ip_allowlist": lambda _: {"setIpAllowlist": {"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True}},
+    "get_ip_allowlist": lambda _: {"publicKey": "02" * 33},
     "get_session_profile": lambda f: {"sessionProfileId": f.kept("session_profile")},
     "get_session_profiles": lambda _: {},
     "get_velocity_control": lambda f: {"velocityControlId": f.kept("velocity_control")},
@@ -23,6 +33,8 @@ RULE_QUERIES: dict[str, Make] = {
 }
 
 RULE_SUBMISSIONS: dict[str, Make] = {
+    "ACTIVITY_TYPE_SET_IP_ALLOWLIST": lambda _: _ip_allowlist(),
+    "ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST": lambda f: {"publicKey": f.fresh("ip_allowlist")},
     "ACTIVITY_TYPE_CREATE_VELOCITY_CONTROL": lambda _: velocity_control_params(),
     "ACTIVITY_TYPE_DELETE_VELOCITY_CONTROL": lambda f: {"velocityControlId": f.fresh("velocity_control")},
 }

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-PATIENCE_S = 300
+PATIENCE_S = 600
 
 
 class Hung(Exception):

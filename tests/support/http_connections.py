@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,7 @@ from keystead.server.http.caller_address import CallerAddresses
 from keystead.server.http.connection import AnswerRequest, HttpConnection
 from keystead.server.http.connections import ConnectionLimits, Connections
 from keystead.server.http.messages import HttpAnswer, HttpRequest
+from tests.support.hanging import PATIENCE_S
 
 LIMITS = ConnectionLimits(
     header_bytes_max=32_768,
@@ -63,8 +64,12 @@ class Listening:
 
     async def until_closed(self, count: int = 0) -> None:
         """Wait until at most `count` connections are open."""
-        while len(self.connections) > count:  # noqa: ASYNC110 - connections tell nobody
-            await asyncio.sleep(0.005)
+        await self.until(lambda: len(self.connections) <= count)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not condition():  # noqa: ASYNC110 - connections tell nobody
+                await asyncio.sleep(0.001)
 
 
 @asynccontextmanager

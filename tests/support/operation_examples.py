@@ -99,12 +99,6 @@ def _changed_policy(record_ids: RecordIds) -> dict[str, Any]:
     }
 
 
-def _ip_allowlist() -> dict[str, Any]:
-    """An allow-list of the organization. It is not enforced, so that the other tests still have access."""
-    rules = [{"cidr": "192.0.2.0/24", "label": "office"}, {"cidr": "2001:db8::/48"}]
-    return {"rules": rules, "enabled": False, "onEvaluationError": "DENY"}
-
-
 def _sealed_secret(record_ids: RecordIds) -> dict[str, Any]:
     sealed = {
         "secretPayload": bundles.message(b"nothing", bytes.fromhex(TARGET_PUBLIC_KEY)),
@@ -145,8 +139,6 @@ QUERIES: dict[str, Make] = {
     "get_authenticator": lambda f: {"authenticatorId": f.authenticator_id},
     "get_authenticators": lambda f: {"userId": f.user_id},
     "get_boot_proof": lambda f: {"ephemeralKey": "04" * 130},
-    "check_ip_allowlist": lambda _: {"setIpAllowlist": {"rules": [{"cidr": "192.0.2.0/24"}], "enabled": True}},
-    "get_ip_allowlist": lambda f: {"publicKey": "02" * 33},
     "get_mfa_policies": lambda f: {"userId": f.user_id},
     "get_mfa_policy": lambda f: {"userId": f.user_id, "mfaPolicyId": f.mfa_policy_id},
     "get_mfa_status": lambda f: {"activityId": f.activity_id, "userId": f.user_id},
@@ -204,8 +196,6 @@ NEVER_FOUND = frozenset({"get_boot_proof"})
 
 SUBMISSIONS: dict[str, Make] = {
     **SESSIONS,
-    "ACTIVITY_TYPE_SET_IP_ALLOWLIST": lambda f: _ip_allowlist(),
-    "ACTIVITY_TYPE_REMOVE_IP_ALLOWLIST": lambda f: {"publicKey": f.fresh("ip_allowlist")},
     "ACTIVITY_TYPE_CREATE_API_ONLY_USERS": lambda f: {
         "apiOnlyUsers": [
             {

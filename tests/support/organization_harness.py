@@ -40,7 +40,8 @@ from keystead.primitives.share import Share
 from keystead.server.callers import existing_organization
 from tests.support.fake_signer import FakeProviders, FakeSigner
 from tests.support.issuers import ISSUER
-from tests.support.memory_store import MemoryDatabase, MemoryStore
+from tests.support.memory_database import MemoryDatabase
+from tests.support.memory_store import MemoryStore
 
 START_MS = 1_800_000_000_000
 DAY_MS = 24 * 3_600_000

@@ -21,13 +21,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.hanging import PATIENCE_S
 from tests.support.servers import free_port
 
 _UNPACKED = Path(sys.prefix) / "pgbouncer/usr"
 _PROGRAM = shutil.which(
     "pgbouncer", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", f"{_UNPACKED}/sbin"])
 )
-_START_LIMIT_S = 20.0
 
 needs_pgbouncer = pytest.mark.skipif(_PROGRAM is None, reason="PgBouncer is not installed")
 
@@ -71,7 +71,7 @@ class PgBouncer:
                 env={**os.environ, "LD_LIBRARY_PATH": path},
                 **self._as_user,
             )
-        deadline = time.monotonic() + _START_LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while b"process up" not in (self._home / "log").read_bytes():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 said = (self._home / "log").read_text()[-4000:]
@@ -83,7 +83,7 @@ class PgBouncer:
         """Every connection through it breaks."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
-            self._process.wait(_START_LIMIT_S)
+            self._process.wait(PATIENCE_S)
             self._process = None
             (self._home / "log").unlink()
 

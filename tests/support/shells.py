@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.hanging import PATIENCE_S
+
 _UNPACKED = Path(sys.prefix) / "shells"
 _PATH = os.pathsep.join(
     [str(Path(sys.executable).parent), os.environ["PATH"], f"{_UNPACKED}/bin", f"{_UNPACKED}/usr/bin"]
@@ -24,7 +26,6 @@ _ARGUMENTS = {
     "zsh": ["-d", "-i"],
     "fish": ["--no-config", "--interactive"],
 }
-TIMEOUT_S = 60.0
 PROMPT = "ready> "
 
 SHELLS = [shell for shell in _ARGUMENTS if shutil.which(shell, path=_PATH)]
@@ -53,7 +54,7 @@ class TypedShell:
 
     def read_until(self, text: str) -> None:
         """Read on to the end of `text`. Raises AssertionError where it is not shown."""
-        deadline = time.monotonic() + TIMEOUT_S
+        deadline = time.monotonic() + PATIENCE_S
         while text not in self._unread:
             ready, _, _ = select.select([self._terminal], [], [], max(0.0, deadline - time.monotonic()))
             assert ready, f"no {text!r}: {self._unread}"

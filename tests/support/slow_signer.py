@@ -20,7 +20,6 @@ from tests.support.in_process import serving
 from tests.support.organization_fixtures import ETHEREUM_ACCOUNT, private_key_params
 from tests.support.servers import Installation
 
-LIMIT_S = 60.0
 TARGET_KEY = (
     "04"
     "6b17d1f2e12c4247f8bce6e563a440f277037d812deb33a0f4a13945d898c296"

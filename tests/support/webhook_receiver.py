@@ -21,8 +21,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from keystead.stamps.base64url import decode_base64url
-
-WAIT_S = 40.0
+from tests.support.hanging import PATIENCE_S
 
 Keys = Mapping[str, bytes]
 """Ed25519 public keys of 32 bytes, by their ids."""
@@ -73,7 +72,7 @@ def is_genuine(headers: Mapping[str, str], body: bytes, keys: Keys, now_ms: int,
 
 def published_keys(base_url: str) -> Keys:
     """The keys that a server publishes."""
-    found = httpx.get(f"{base_url}/public/v1/discovery/webhooks/jwks").raise_for_status().json()
+    found = httpx.get(f"{base_url}/public/v1/discovery/webhooks/jwks", timeout=PATIENCE_S).raise_for_status().json()
     return {key["kid"]: decode_base64url(key["x"]) for key in found["keys"]}
 
 
@@ -94,7 +93,7 @@ class WebhookReceiver:
 
     def wait_for(self, count: int) -> list[ReceivedWebhook]:
         """Everything that arrived, as soon as at least `count` webhooks arrived."""
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + PATIENCE_S
         with self._arrived:
             while len(self.received) < count:
                 left = deadline - time.monotonic()

@@ -35,6 +35,7 @@ REQUEST_SEEN_BYTES_MAX: Final[
         Bound("bytes", "Of a body, and of an answer, that are kept."),
     ]
 ] = 16_384
+CONSOLE_LINKS_MAX: Final[Annotated[int, Bound("links", "The newest ones open the console.")]] = 20
 WEBHOOKS_SEEN_MAX: Final[Annotated[int, Bound("webhooks", "The newest ones are kept.")]] = 1_000
 WEBHOOKS_SEEN_BYTES_MAX: Final[
     Annotated[

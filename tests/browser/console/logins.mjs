@@ -108,6 +108,7 @@ const cases = {
 
   async the_tabs_of_a_browser_share_one_session(page) {
     const other = await page.browserContext().newPage();
+    other.setDefaultTimeout(page.getDefaultTimeout());
     await other.setViewport({ width: 1280, height: 860 });
     await other.goto(page.url());
     await other.waitForSelector(".login");

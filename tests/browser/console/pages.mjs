@@ -10,13 +10,11 @@ export const CONSOLE = `${KEYSTEAD_BASE_URL}/console/`;
 const AXE = await readFile(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 
 const WINDOW = { width: 1280, height: 860 };
-const TIMEOUT_MS = 15_000;
 const POLLING_MS = 30; // the default, each frame, makes Chromium draw frames
 
 /** Runs cases at the console. `cases`: functions of a page, by name. */
 export async function run(cases) {
   const prepared = Object.entries(cases).map(([name, body]) => [name, async (page) => {
-    page.setDefaultTimeout(TIMEOUT_MS);
     await page.setViewport(WINDOW);
     await page.emulateMediaFeatures([{ name: "prefers-reduced-motion", value: "reduce" }]);
     await body(page);

@@ -95,7 +95,7 @@ def test_the_engine_would_notice(kind: str) -> None:
         verify(parsed.assemble(signed(parsed)), spent, altered)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.data())
 def test_everyone_signs_their_own_inputs_of_a_shared_transaction(data: st.DataObject) -> None:
     draw = data.draw

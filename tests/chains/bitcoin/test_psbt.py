@@ -253,7 +253,7 @@ def test_outputs_without_an_address(script: str) -> None:
     assert readable(output) == {"value": 1, "script_pubkey": script}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 16), st.binary(min_size=2, max_size=40))
 def test_addresses_of_witness_programs_of_the_future(version: int, program: bytes) -> None:
     script = bytes([0x50 + version, len(program)]) + program
@@ -272,7 +272,7 @@ MUTATED = [
 ]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(MUTATED), st.data())
 def test_altered_bytes_are_refused_or_kept(row: tuple[str, Party], data: st.DataObject) -> None:
     altered = bytearray.fromhex(row[0])

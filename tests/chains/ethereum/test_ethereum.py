@@ -238,7 +238,7 @@ ANY_TRANSACTION = st.one_of(
 )
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(75))
 @given(ANY_TRANSACTION)
 def test_whatever_the_independent_library_builds(transaction: dict[str, Any]) -> None:
     """It signs as we do, recovers the sender from what we sign, and policies see what it put in."""

@@ -271,7 +271,7 @@ def ours(kind: str, arguments: bytes) -> Any:
     return None if found is None else found["contract_call_args"]["x"]
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(kinds, st.data())
 def test_every_type_as_eth_abi_encodes_it(kind: str, data: st.DataObject) -> None:
     arguments = encode([kind], [data.draw(get_abi_strategy(kind))])
@@ -280,7 +280,7 @@ def test_every_type_as_eth_abi_encodes_it(kind: str, data: st.DataObject) -> Non
     assert found == theirs(kind, arguments)
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(kinds, st.data())
 def test_what_is_read_from_altered_bytes_eth_abi_reads_alike(kind: str, data: st.DataObject) -> None:
     arguments = bytearray(encode([kind], [data.draw(get_abi_strategy(kind))]))

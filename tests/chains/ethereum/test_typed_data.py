@@ -388,7 +388,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=examples(75), deadline=None)
+@settings(max_examples=examples(75))
 @given(documents())
 def test_any_digest_is_that_of_the_independent_library(document: dict[str, Any]) -> None:
     data = parsed(document)

@@ -366,7 +366,7 @@ builders: list[Callable[[list[Instruction]], AnyMessage]] = [
 ]
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(60))
 @given(st.lists(instructions, min_size=1, max_size=4), configs)
 def test_the_config_is_read_as_solders_writes_it(made: list[Instruction], config: TransactionConfig) -> None:
     message = MessageV1.try_compile(KEYPAIRS[0].pubkey(), made, Hash(b"\x05" * 32), config)
@@ -377,7 +377,7 @@ def test_the_config_is_read_as_solders_writes_it(made: list[Instruction], config
     assert read.priority_fee_lamports == (config.priority_fee or 0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(instructions, min_size=1, max_size=4), st.sampled_from(builders))
 def test_every_signer_in_turn_completes_the_transaction(
     made: list[Instruction], build: Callable[[list[Instruction]], AnyMessage]
@@ -397,7 +397,7 @@ def test_every_signer_in_turn_completes_the_transaction(
     )
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(VECTORS), st.data())
 def test_altered_bytes_are_refused_or_signed_as_they_are(vector: dict[str, Any], data: st.DataObject) -> None:
     altered = bytearray.fromhex(vector["unsignedTransaction"])
@@ -438,7 +438,7 @@ WIRE_FORMS = [
 ]
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(150))
 @given(st.sampled_from(WIRE_FORMS), st.data())
 def test_the_wire_form_is_read_as_solders_reads_it(unsigned: bytes, data: st.DataObject) -> None:
     altered = bytearray(unsigned)

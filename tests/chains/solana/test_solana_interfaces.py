@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -220,9 +219,8 @@ NOT_READ: list[tuple[str, Any, bytes]] = [
 
 @pytest.mark.parametrize(("kind", "data"), [row[1:] for row in NOT_READ], ids=[row[0] for row in NOT_READ])
 def test_data_without_an_exact_reading(kind: Any, data: bytes) -> None:
-    started = time.process_time()
-    assert read(idl(kind), ROUTE + data) is None
-    assert time.process_time() - started < 0.5
+    with not_hanging():
+        assert read(idl(kind), ROUTE + data) is None
 
 
 AMOUNT = (258).to_bytes(8, "little")
@@ -382,7 +380,7 @@ def test_no_byte_of_it_can_be_left_out_or_added(vector: dict[str, Any]) -> None:
 KINDS = [kind for kind, *_ in READ] + [kind for _, kind, _ in NOT_READ] + [{"coption": "u8"}, {"coption": "u64"}]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.sampled_from(KINDS), max_size=4), st.binary(max_size=60))
 def test_any_data_is_read_or_not(kinds: list[Any], data: bytes) -> None:
     parsed = read(idl(*kinds), ROUTE + data)

@@ -225,7 +225,7 @@ def test_key_of_another_curve_is_refused() -> None:
         parse_tron(contract(), party("CURVE_P256", "01" * 32))
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from([row["raw_data_hex"] for row in WRITTEN.values()]), st.data())
 def test_altered_bytes_are_refused_or_signed_as_they_are(raw_data_hex: str, data: st.DataObject) -> None:
     altered = bytearray.fromhex(raw_data_hex)
@@ -279,7 +279,7 @@ def messages(draw: st.DrawFn, name: str) -> dict[str, Any]:
     return values
 
 
-@settings(max_examples=examples(100), deadline=None)
+@settings(max_examples=examples(100))
 @given(st.sampled_from(sorted(MESSAGES)), st.data())
 def test_messages_are_read_as_the_protobuf_library_reads_them(name: str, data: st.DataObject) -> None:
     written = bytearray(write(name, **data.draw(messages(name))))

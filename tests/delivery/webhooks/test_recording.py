@@ -8,6 +8,7 @@ from keystead.delivery.webhooks.attempts import DeliveryAttempt
 from keystead.delivery.webhooks.recording import LARGE_BYTES, RecordedAttempts
 from keystead.organizations.webhooks.targets import WebhookTarget
 from keystead.organizations.webhooks.webhooks import WebhookDelivery
+from tests.support.hanging import PATIENCE_S
 from tests.support.webhook_dispatching import ACCEPTED, Rows, an_organization, waiting
 
 LARGE_AT_ONCE = 4
@@ -44,5 +45,5 @@ def test_few_large_events_are_in_memory_at_once() -> None:
         await asyncio.gather(*running)
         assert all(one.due_ms is None for one in rows.by_key.values())
 
-    asyncio.run(asyncio.wait_for(run(), 60))
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
     assert most == LARGE_AT_ONCE

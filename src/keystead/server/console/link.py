@@ -19,6 +19,7 @@ from msgspec import Meta
 from keystead.api.errors import InvalidRequest, PermissionDenied
 from keystead.client.credentials import Credentials
 from keystead.console import CONSOLE_PATH
+from keystead.server.bounds import CONSOLE_LINKS_MAX
 from keystead.server.http.loopback import is_from_this_machine, is_of_own_page
 from keystead.server.http.messages import HttpRequest
 from keystead.stamps.api_key import read_stamp, verify_stamp
@@ -28,9 +29,6 @@ LOGIN_PATH: Final = "/dev/v1/console-login"
 LINK_PATH: Final = "/dev/v1/console-link"
 LINK_REQUEST: Final = b'{"consoleLink":true}'
 """The body of the request for another link, which the user's key stamps."""
-
-LINKS_MAX: Final = 20
-"""The links that work at the same time: the newest ones."""
 
 SESSION_SECONDS: Final = 86_400
 
@@ -61,7 +59,7 @@ class ConsoleLinks:
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
-        self._unused: deque[str] = deque(maxlen=LINKS_MAX)
+        self._unused: deque[str] = deque(maxlen=CONSOLE_LINKS_MAX)
 
     def new_link(self) -> str:
         """Another link, without the server's address. Its secret is in the fragment, which browsers send to

@@ -44,7 +44,7 @@ export function ExportWallet({ walletId, name, onClose }) {
   };
   return html`<dialog ref=${dialog} aria-label=${`Export ${name}`} onClose=${onClose}><div class="inside"><h2>Export ${name}</h2>
     ${words ? html`<${Words} text=${words} />`
-      : html`<p>This browser shows the words of the wallet once. Whoever has them has everything in the wallet, for ever, without this server and without its policies.</p>
+      : html`<p>This browser shows the words of the wallet once. Who has them has everything in the wallet, for ever, without this server and without its policies.</p>
         <p class="muted small">The record keeps who exported it and when. Look around first: nobody else should see this screen.</p>
         ${passkeys.canHave ? html`<${Notice} kind="warn">You have no passkey, so the key of this browser alone does it. <a href=${to(["users", current().userId])}>Add a passkey first</a><//>` : null}`}
     ${problem ? html`<${Notice} kind="bad">${problem}<//>` : null}

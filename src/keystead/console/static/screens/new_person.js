@@ -108,9 +108,9 @@ function Done({ added: { person, waits, link, file, activityId }, onAgain }) {
   const { name, email } = person;
   return html`<${Card} title=${file ? `${name} is added` : `${name} is invited`}>
     ${waits ? html`<${Notice} kind="warn">This waits for the approval of others. ${link ? "The link works once they have approved." : ""} <a href=${to(["activities", activityId])}>Open the activity</a><//>` : null}
-    ${link ? html`<p>Hand this link to ${name}. It works once, is valid for 7 days, and is shown only now: whoever has it can log in as ${name}.</p>
+    ${link ? html`<p>Hand this link to ${name}. It works once, is valid for 7 days, and is shown only now: who has it can log in as ${name}.</p>
       <div class="secret"><${Copy} text=${link} label="link" /></div>` : null}
-    ${file ? html`<p>The file <code>${file}</code> was saved on this device. Hand it to ${name} in a safe way, then delete it here: whoever has it can log in as ${name}.</p>` : null}
+    ${file ? html`<p>The file <code>${file}</code> was saved on this device. Hand it to ${name} in a safe way, then delete it here: who has it can log in as ${name}.</p>` : null}
     ${link || file || waits ? null : html`<p>An e-mail with a link is on its way to ${email}. The link works once and is valid for 7 days.</p>`}
     <div class="row"><a class="button primary" href="#/users">Done</a><button type="button" class="button" onClick=${onAgain}>Add another person</button></div>
   <//>`;

@@ -149,7 +149,7 @@ function PolicyEditor({ policy, keywords, directory }) {
 function PolicyApprovers({ onWrite }) {
   const [isOpen, setOpen] = useState(false);
   const sentence = (/** @type {string[]} */ names, /** @type {number} */ count) =>
-    (names.length === 1 ? `It needs the approval of ${names[0]}.` : `It needs the approvals of ${count === names.length ? namesInWords(names) : `any ${count} of ${namesInWords(names)}`}. Whoever submits it and is among them has approved already.`);
+    (names.length === 1 ? `It needs the approval of ${names[0]}.` : `It needs the approvals of ${count === names.length ? namesInWords(names) : `any ${count} of ${namesInWords(names)}`}. Who submits it and is among them has approved already.`);
   const save = async (/** @type {import("../parts/approvers.js").Approvers} */ { ids, count }) => onWrite(consensusOf(ids, count));
   return html`<div><button type="button" class="button" onClick=${() => setOpen(true)}><${Icon} name="user" />Choose who approves</button>
     ${isOpen ? html`<${ApproversDialog} title="Who approves what this policy allows" chosen=${{ ids: [], count: 1 }} action="Write it into the policy" sentence=${sentence} onSave=${save} onClose=${() => setOpen(false)} />` : null}</div>`;
