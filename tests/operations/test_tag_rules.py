@@ -156,7 +156,8 @@ def test_a_tag_that_a_policy_names_may_go_and_the_policy_then_counts_nobody() ->
 
 def test_invitations() -> None:
     people = harness()
-    made = people.result("Root", "create_invitations", {"invitations": [invitation(people)] * 2})
+    other = invitation(people, receiverUserEmail="eva@example.com")
+    made = people.result("Root", "create_invitations", {"invitations": [invitation(people), other]})
     assert len(made["invitationIds"]) == 2
     assert set(people.organization.invitations) == set(made["invitationIds"])
     gone = {"invitationId": made["invitationIds"][0]}

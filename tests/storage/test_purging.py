@@ -13,6 +13,7 @@ from keystead.organizations.contacts.one_time_codes import OneTimeCode
 from keystead.organizations.contacts.outgoing_messages import EmailEventRow, SendResult
 from keystead.organizations.contacts.sending_windows import SendingWindow
 from keystead.organizations.contacts.used_tokens import UsedToken
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.webhooks.webhooks import WebhookEvent, WebhookLease
 from keystead.pipeline.store import CommitResult, Page
 from keystead.server.installation.purging import GRACE_MS, ROWS_AT_ONCE, purge_expired
@@ -47,7 +48,7 @@ MAKE: dict[str, Callable[[int, int], VersionedRow]] = {
 
 
 def test_every_table_whose_rows_expire_is_here() -> None:
-    assert {table.name for table in EXPIRING} == {*MAKE, "email_event", "process"}
+    assert {table.name for table in EXPIRING} == {*MAKE, "email_event", "process", "refused_request"}
 
 
 @pytest.mark.parametrize("table", MAKE)
@@ -94,6 +95,19 @@ def test_events_of_emails_expire(database: str) -> None:
             await purge_expired(store.purger, NOW_MS)
             left = await store.attached.email_events(organization_id, messages[0].recipient, "", PAGE)
             assert [event.id for event in left or ()] == ["event new"]
+
+    asyncio.run(run())
+
+
+def test_refused_requests_expire(database: str) -> None:
+    async def run() -> None:
+        async with opened(database) as store:
+            organization_id = (await new_history(store)).head.id
+            times = {"old": PURGED_MS, "new": NOW_MS}
+            refused = [RefusedRequest(id=id_, at_ms=0, expires_at_ms=at_ms) for id_, at_ms in times.items()]
+            await store.refused_requests.write(organization_id, refused)
+            await purge_expired(store.purger, NOW_MS)
+            assert await store.refused_requests.page(organization_id, PAGE, 0) == refused[1:]
 
     asyncio.run(run())
 

@@ -21,6 +21,7 @@ from keystead.organizations.limits import Limit, Limits
 from keystead.organizations.organization import Organization, Put, Remove, Version, apply, from_records, records_of
 from keystead.organizations.record_kinds import KINDS, RECORD_KINDS, RecordKinds
 from keystead.organizations.record_map import RecordMap
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.organizations.velocity.counters import VelocityCounter, VelocityEntry
 from keystead.pipeline.store import Commit, CommitResult, Store
 from keystead.server.installation.deletions import finish_deletions
@@ -295,6 +296,7 @@ def test_a_row_of_every_kind_is_read_from_its_columns() -> None:
     rows += [
         VelocityCounter(id="control/", at_ms=1, window_ms=2, total="3"),
         VelocityEntry(counter_id="control/", at_ms=1, total_before="0"),
+        RefusedRequest(id="request", at_ms=1, expires_at_ms=2, user_name="ü"),
     ]
     assert {row.table for row in rows} == set(ATTACHED_TABLES)
     for row in rows:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from keystead.organizations.lookups import name_lookup, user_lookups
 from keystead.organizations.organization import Organization, Put, Version, apply, records_of
+from keystead.organizations.refused_requests import RefusedRequest
 from keystead.pipeline.store import Changes, Commit, CommitResult
 from keystead.storage import tables
 from keystead.storage.open import open_store
@@ -42,9 +43,10 @@ class Database(ABC):
     def close(self) -> None: ...
 
     def counts(self) -> dict[str, int]:
-        """How many rows each table has."""
-        columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in TABLES)
-        return dict(zip(TABLES, self.rows(f"SELECT {columns}")[0], strict=True))
+        """How many rows each table has. Without refused requests: they are recorded some time after the answer."""
+        tables = [table for table in TABLES if table != RefusedRequest.table.name]
+        columns = ", ".join(f"(SELECT count(*) FROM {table})" for table in tables)
+        return dict(zip(tables, self.rows(f"SELECT {columns}")[0], strict=True))
 
     def values(self) -> list[bytes]:
         """Every value of every table, as bytes."""

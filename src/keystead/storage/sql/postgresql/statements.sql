@@ -175,7 +175,8 @@ DELETE FROM record
 WHERE organization_id = :organization_id AND (kind, id) IN (SELECT kind, id FROM oldest);
 
 -- name: counters
--- Each counter with the first entry in its window at the time `now_ms`, or at the time of the counter if that is later.
+-- Each counter with the first entry in its window at the time `now_ms`, or at the time of the counter if that is
+-- later.
 SELECT
     counter.id, counter.at_ms, counter.total,
     (

@@ -1,5 +1,5 @@
--- Counters of velocity controls, and their entries (organizations/velocity/counters.py). A server of an earlier release
--- would sign without counting.
+-- Counters of velocity controls, and their entries (organizations/velocity/counters.py). A server of an earlier
+-- release would sign without counting.
 -- oldest server: 0009
 CREATE TABLE velocity_counter (
     organization_id TEXT NOT NULL,

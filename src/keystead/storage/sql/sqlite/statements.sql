@@ -79,7 +79,8 @@ FROM json_each(:starts) AS starts
 JOIN json_each(:ends) AS ends ON ends.key = starts.key
 CROSS JOIN refused_request
 WHERE refused_request.organization_id = :organization_id
-    AND refused_request.at_ms >= CAST(starts.value AS INTEGER) AND refused_request.at_ms < CAST(ends.value AS INTEGER)
+    AND refused_request.at_ms >= CAST(starts.value AS INTEGER)
+    AND refused_request.at_ms < CAST(ends.value AS INTEGER)
 GROUP BY starts.key;
 
 -- name: activities_by_type_and_status_below
@@ -141,7 +142,8 @@ DELETE FROM record
 WHERE organization_id = :organization_id AND (kind, id) IN (SELECT kind, id FROM oldest);
 
 -- name: counters
--- Each counter with the first entry in its window at the time `now_ms`, or at the time of the counter if that is later.
+-- Each counter with the first entry in its window at the time `now_ms`, or at the time of the counter if that is
+-- later.
 SELECT
     counter.id, counter.at_ms, counter.total,
     (
