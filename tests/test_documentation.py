@@ -86,6 +86,18 @@ def test_the_tests_of_attacks_exist() -> None:
     assert missing == []
 
 
+def test_each_attack_says_why_it_cannot_come_back() -> None:
+    """By a text of its own, or by the name, in italics, of a construction that the table above defines."""
+    page = (ROOT / "docs" / "security.md").read_text()
+    table = page[page.index("## What was attacked") :]
+    constructions, attacks = table.split("| attack | why it cannot come back |")
+    defined = re.findall(r"^\| \*(.+?)\* \| .+ \|$", constructions, re.MULTILINE)
+    cells = re.findall(r"^\| (.+) \| (.+) \| (.*`tests/.*) \|$", attacks, re.MULTILINE)
+    named = [why.strip("*") for _, why, _ in cells if why.startswith("*")]
+    assert len(cells) == len(re.findall(r"^\| .* \|$", attacks, re.MULTILINE)) > 160
+    assert set(named) == set(defined)
+
+
 def test_the_tests_of_limits_exist() -> None:
     page = (ROOT / "docs" / "limits.md").read_text()
     modules: dict[str, str] = {}

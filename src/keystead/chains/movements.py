@@ -44,7 +44,7 @@ class MovementKind(StrEnum):
 
 
 class Movement(msgspec.Struct, frozen=True, kw_only=True):
-    """One movement.
+    """What a transaction or typed data moves, or whom it gives power over value.
 
     - `name`: the function, instruction or part of the transaction that moves, as its chain names it.
     - `contract`: the contract or program that is called; "" for the chain itself.

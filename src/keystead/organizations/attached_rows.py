@@ -55,7 +55,9 @@ class AttachedTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AttachedRow(msgspec.Struct, frozen=True):
-    """A row to write, or one that was read. A kind is a subclass with its table, listed in ATTACHED_TABLES.
+    """A row beside the value of an organization, such as a wallet account, written or read.
+
+    A kind is a subclass with its table, listed in ATTACHED_TABLES.
 
     Columns have the names of fields. The column BODY has all fields, unless it is a field itself. A kind with other
     columns has its own `row` and `from_row`.

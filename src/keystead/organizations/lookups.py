@@ -61,7 +61,9 @@ to several."""
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """`holder_id` is the user or wallet account that has the value, "" for the organization itself."""
+    """A value by which an organization is found from outside, such as a public key.
+
+    `holder_id` is the user or wallet account that has the value, "" for the organization itself."""
 
     kind: LookupKind
     value: str

@@ -118,7 +118,8 @@ _Batch = list[tuple[_WaitingDecision, Decided | ServiceError]]
 
 
 class OrganizationWriter:
-    """The writer of one organization in this process. Belongs to one event loop.
+    """Decides what waits for one organization, in order, writes each batch of decisions together, and answers it.
+    There is one in a process. Belongs to one event loop.
 
     Decisions that change nothing of the organization use the semaphore `unqueued` instead.
     """

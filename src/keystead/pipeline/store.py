@@ -96,6 +96,8 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommitResult(Enum):
+    """What became of a commit: it is durable, or nothing of it is."""
+
     COMMITTED = "committed"
     CONFLICT = "the organization, the activity or a row has changed since the commit was decided on"
     DUPLICATE = "an activity of this fingerprint is on record"

@@ -81,7 +81,7 @@ class Decision(msgspec.Struct, frozen=True):
 
 
 def authorize(request: AuthorizationRequest, policies: PolicySet) -> Decision:
-    """The decision about a request."""
+    """Decide whether an activity may run, by the rules of its organization."""
     return Authorizer(request, policies).decision()
 
 

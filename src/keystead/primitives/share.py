@@ -69,7 +69,8 @@ async def pause() -> None:
 
 
 class Share:
-    """Belongs to one event loop.
+    """Divides the processor time of one event loop among owners of work: who used more than its share is in debt,
+    and waits.
 
     `processor_s`: the processor time of the thread, `clock_s`: a monotonic clock; both in seconds.
     """

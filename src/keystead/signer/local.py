@@ -19,7 +19,9 @@ from keystead.signer.wallet_calls import WalletCalls
 
 
 class LocalSigner(WalletCalls, BundleCalls, LoginCalls, InstallationKeyCalls):
-    """Implements `pipeline.signer_port.Signer`. Its parameters are those of `HeldKeys`."""
+    """Answers the calls of the signer, in the process that holds the master key.
+
+    Implements `pipeline.signer_port.Signer`. Its parameters are those of `HeldKeys`."""
 
 
 def open_signer(

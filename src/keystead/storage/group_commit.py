@@ -63,7 +63,9 @@ class Waiting(msgspec.Struct, frozen=True):
 
 
 class GroupCommit:
-    """Belongs to one event loop. `write` runs a transaction; `committed` gets the commits of each transaction that
+    """Writes the commits that arrive during a transaction together in the next one.
+
+    Belongs to one event loop. `write` runs a transaction; `committed` gets the commits of each transaction that
     succeeded, before their callers get the results; `failed` gets the error of one that the database did not carry
     out.
 

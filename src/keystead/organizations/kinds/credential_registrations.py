@@ -14,7 +14,9 @@ from keystead.organizations.record_map import RecordMap
 
 
 class Registration(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`version`: the number of the first version of the organization that has the credential. `begun_by`: of the
+    """In which version a credential was registered, and which credential began its session.
+
+    `version`: the number of the first version of the organization that has the credential. `begun_by`: of the
     key of a session, the id of the credential that began it; the key of a session that began a session counts as
     the credential that began the first one. "" for other credentials."""
 

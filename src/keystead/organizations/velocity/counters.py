@@ -26,7 +26,9 @@ INFINITE = 0
 
 
 class VelocityCounter(AttachedRow, frozen=True, kw_only=True):
-    """`id`: `counter_id`. `at_ms`: when it was last added to, in milliseconds since the epoch. `window_ms`: the
+    """The running total of one group of a velocity control.
+
+    `id`: `counter_id`. `at_ms`: when it was last added to, in milliseconds since the epoch. `window_ms`: the
     length of the rolling window, or INFINITE. `total`: of all that was ever counted, as decimal text."""
 
     table = AttachedTable(
