@@ -85,7 +85,7 @@ function NewLimit() {
     }
   };
   return html`<${Card} title="New limit"><form class="stack" onSubmit=${save}>
-      <p>At most ${field("threshold", "amount", 8)} of ${field("caip19", "asset, such as eip155:8453/erc20:0x…", 44)} with ${field("decimals", "decimals", 3)} decimals
+      <p class="sentence">At most ${field("threshold", "amount", 8)} of ${field("caip19", "asset, such as eip155:8453/erc20:0x…", 44)} with ${field("decimals", "decimals", 3)} decimals
         in ${field("hours", "hours", 4)} hours <select class="input inline" aria-label="for whom" value=${draft.group} onChange=${(/** @type {any} */ event) => setDraft({ ...draft, group: event.target.value })}>
           ${Object.entries(GROUPS).map(([group, words]) => html`<option value=${group}>${words}</option>`)}</select>,
         called ${field("name", "name")} and in policies controls.${field("identifier", "identifier")}.</p>
