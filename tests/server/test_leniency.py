@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from keystead.api.catalogue import Operation
+from keystead.api.parameters import OneOf
 from keystead.pipeline.operation import ActivityOperation
 from tests.support.callers import SDK_FORM, Caller, encoded
 from tests.support.mutations import struct_in
@@ -61,7 +62,8 @@ def with_nulls(struct: type[msgspec.Struct], valid: dict[str, Any]) -> dict[str,
     for field in msgspec.structs.fields(struct):
         name, hint = field.encode_name, hints[field.name]
         inner = struct_in(hint)
-        if type(None) in typing.get_args(hint) and not _is_needed(struct, name):
+        is_the_one = issubclass(struct, OneOf) and name in valid
+        if type(None) in typing.get_args(hint) and not (is_the_one or _is_needed(struct, name)):
             value[name] = None
         elif inner is not None and isinstance(value.get(name), list):
             value[name] = [with_nulls(inner, item) for item in value[name]]

@@ -26,8 +26,10 @@ from tests.support.databases import Database, SqliteDatabase
 from tests.support.organization_fixtures import create_records
 from tests.support.servers import Installation, bootstrap_installation, running
 
-MAY_GO = {table.name for table in TABLES if EXPIRY in table.names} | {"unfinished_deletion"}
-"""Tables whose rows servers delete by themselves: expired ones, and those of a deletion that has ended."""
+COUNTERS = {"velocity_counter", "velocity_entry"}
+MAY_GO = {table.name for table in TABLES if EXPIRY in table.names} | {"unfinished_deletion"} | COUNTERS
+"""Tables whose rows servers delete by themselves: expired ones, and those of a deletion that has ended. The check
+does not notice a counter that is gone: it would have to read every signature again."""
 
 LASTING = [table for table in TABLES if table.name not in MAY_GO]
 

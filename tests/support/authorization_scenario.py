@@ -85,8 +85,9 @@ class AuthorizationScenario:
         return self.server.installation.database
 
     def state(self, *without: str) -> dict[str, Rows]:
-        """Every row of every table, without the rows that each process writes every ten seconds."""
-        left_out = {*without, "process"}
+        """Every row of every table, without the rows that each process writes later: every ten seconds, and refused
+        requests."""
+        left_out = {*without, "process", "refused_request"}
         return {name: self.database.rows(f"SELECT * FROM {name}") for name in TABLES if name not in left_out}
 
     def _dissolved(self) -> Caller:
