@@ -1,9 +1,9 @@
 """The step that decides on a submission or a vote, on one version of its organization: what to commit.
 
 Here: the versions that it is decided on, whether the caller still has the key, what must be written before, the
-webhook events; what users of a parent may not do; a new submission, also of the operator, and in a status that a
-developer chose. Not here: the order of decisions and the write (`organization_writer`), a vote (`vote`), the
-execution (`execute`).
+webhook events; what users of a parent may not do; which requests may not wait; a new submission, also of the
+operator, and in a status that a developer chose. Not here: the order of decisions and the write
+(`organization_writer`), a vote (`vote`), the execution (`execute`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """The step that executes an activity, and builds the commit of the decision and of what the execution asks for.
 
-Here: the activity's next status, its result, refusals; the statements of app proofs, whose exact bytes the proof
-key signs. A proof shows which server answered. It does not attest the hardware of the server. Not here: the
-functions (`operations`), the organization's next version (`changes`), writing the commit (`storage`)."""
+Here: the activity's next status, its result, refusals; the statements of app proofs, whose exact bytes the
+proof key signs; whether it begins a session of a user whose MFA policy is not met. A proof shows which server
+answered. It does not attest the hardware of the server. Not here: the functions (`operations`), the
+organization's next version (`changes`), writing the commit (`storage`).
+"""
 
 from __future__ import annotations
 

@@ -5,11 +5,10 @@ Not here: which sub-organizations a filter finds (`organizations.list_suborgs`).
 
 from __future__ import annotations
 
-import asyncio
-
 from keystead.api.records import Timestamp, Wire
 from keystead.operations.declare import Reading, query
 from keystead.operations.organizations.organizations import ListSuborgsRequest, list_suborgs
+from keystead.primitives.share import pause
 
 
 class NamedSubOrganization(Wire, frozen=True):
@@ -46,5 +45,5 @@ async def list_named_suborgs(reading: Reading, request: ListNamedSuborgsRequest)
                     created_at=profile.created_at,
                 )
             )
-        await asyncio.sleep(0)  # reading organizations takes time: other requests run in between
+        await pause()  # reading organizations takes time: other requests run in between
     return ListNamedSuborgsResponse(sub_organizations=tuple(named))
